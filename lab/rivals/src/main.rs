@@ -1,0 +1,2 @@
+//! The rivals.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The benchmark lab of arknet, as a library.

@@ -1,0 +1,2 @@
+//! The benchmark lab of arknet.
+fn main() {}
