@@ -3,3 +3,4 @@
 #![deny(clippy::iter_over_hash_type, clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod framing;
+pub mod time;
