@@ -35,7 +35,12 @@ impl PrefixWidth {
 
     /// The largest length that can be written in so many bytes.
     const fn largest(self) -> u64 {
-        u64::MAX >> (u64::BITS - 8 * self.0 as u32)
+        u64::MAX >> self.unused_bits()
+    }
+
+    /// What a length leaves of a 64-bit word.
+    const fn unused_bits(self) -> u32 {
+        u64::BITS - 8 * self.0 as u32
     }
 }
 
@@ -47,15 +52,12 @@ pub(super) fn decode(
     limit: usize,
 ) -> Result<Step, FramingError> {
     let prefix = width.get();
-    let Some(written) = buffered.get(..prefix) else {
+    let Some(length) = read(width, buffered) else {
         return Ok(Step::Incomplete {
             scanned: 0,
             needed: prefix,
         });
     };
-    let length = written
-        .iter()
-        .fold(0, |length, byte| length << 8 | u64::from(*byte));
     if length > max as u64 {
         return Err(FramingError::PayloadTooLarge {
             len: length,
@@ -72,10 +74,23 @@ pub(super) fn prefix(width: PrefixWidth, max: usize, len: usize) -> Result<Prefi
     if len > max {
         return Err(FramingError::PayloadTooLarge { len, max });
     }
-    let mut prefix = Prefix::EMPTY;
-    let bytes = len.to_be_bytes();
-    prefix.push(bytes.get(bytes.len() - width.get()..).unwrap_or(&bytes))?;
-    Ok(prefix)
+    Ok(Prefix::of_word(
+        len.swap_bytes() >> width.unused_bits(),
+        width.0,
+    ))
+}
+
+/// The length, once all of it is there. Whole words are read at once, since they nearly always can.
+fn read(width: PrefixWidth, buffered: &[u8]) -> Option<u64> {
+    if let Some(word) = buffered.first_chunk() {
+        return Some(u64::from_be_bytes(*word) >> width.unused_bits());
+    }
+    let written = buffered.get(..width.get())?;
+    Some(
+        written
+            .iter()
+            .fold(0, |length, byte| length << 8 | u64::from(*byte)),
+    )
 }
 
 /// The largest payload, by what is configured and by what can be written.

@@ -33,6 +33,14 @@ impl Delimiter {
     pub fn as_bytes(&self) -> &[u8] {
         self.0.needle()
     }
+
+    /// Where it begins in `bytes`.
+    fn find(&self, bytes: &[u8]) -> Option<usize> {
+        match *self.as_bytes() {
+            [byte] => memchr::memchr(byte, bytes),
+            _ => self.0.find(bytes),
+        }
+    }
 }
 
 impl fmt::Debug for Delimiter {
@@ -60,7 +68,7 @@ pub(super) fn decode(
     let within = buffered.get(..limit).unwrap_or(buffered);
     let fresh = within.get(scanned..).unwrap_or(&[]);
     let width = delimiter.as_bytes().len();
-    if let Some(found) = delimiter.0.find(fresh) {
+    if let Some(found) = delimiter.find(fresh) {
         let end = scanned + found + width;
         return Ok(Step::Frame(Frame {
             start: 0,

@@ -11,6 +11,8 @@ pub(super) const LONGEST_PREFIX: usize = 9;
 const MEDIUM: u8 = 254;
 const LONG: u8 = 255;
 const MEDIUM_PREFIX: usize = 3;
+const SHORT_MAX: u64 = LARGEST_SHORT as u64;
+const MEDIUM_MAX: u64 = u16::MAX as u64;
 
 /// The two forms that nearly all messages have are inlined. `limit` is at least `LONGEST_PREFIX`.
 #[inline]
@@ -31,15 +33,13 @@ pub(super) fn decode(buffered: &[u8], limit: usize) -> Result<Step, FramingError
 /// The prefix of a payload of `len` bytes, in the only form that is allowed for it.
 #[inline]
 pub(super) fn prefix(len: usize) -> Prefix {
-    if len <= usize::from(LARGEST_SHORT) {
-        return Prefix::one(len as u8);
-    }
-    match u16::try_from(len) {
-        Ok(len) => {
-            let [low, high] = len.to_le_bytes();
-            Prefix::three([MEDIUM, low, high])
-        }
-        Err(_) => long_prefix(len as u64),
+    let len = len as u64;
+    if len <= SHORT_MAX {
+        Prefix::of_word(len, 1)
+    } else if len <= MEDIUM_MAX {
+        Prefix::of_word(len << 8 | u64::from(MEDIUM), 3)
+    } else {
+        long_prefix(len)
     }
 }
 
@@ -53,7 +53,7 @@ fn decode_rare(buffered: &[u8], limit: usize) -> Result<Step, FramingError> {
         [_, ..] => return Ok(incomplete(MEDIUM_PREFIX)),
         [] => return Ok(incomplete(1)),
     };
-    if length <= u64::from(u16::MAX) {
+    if length <= MEDIUM_MAX {
         return Err(non_canonical(LONG, length));
     }
     // What no address can reach exceeds every limit.
@@ -74,7 +74,7 @@ fn non_canonical(marker: u8, len: u64) -> FramingError {
 #[cold]
 #[inline(never)]
 fn long_prefix(len: u64) -> Prefix {
-    let mut prefix = Prefix::one(LONG);
+    let mut prefix = Prefix::of_word(u64::from(LONG), 1);
     let pushed = prefix.push(&len.to_le_bytes());
     debug_assert!(pushed.is_ok(), "nine bytes fit a prefix");
     prefix

@@ -7,8 +7,9 @@ use super::FramingError;
 /// A few bytes that go on the wire before a payload, held inline.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Prefix {
-    bytes: [u8; Self::CAPACITY],
-    len: u8,
+    /// The count is the last of them, so that the built-in framings write all sixteen as one word:
+    /// bytes written one by one and read as words wait for each other in the processor.
+    bytes: [u8; Self::CAPACITY + 1],
 }
 
 impl Prefix {
@@ -18,8 +19,7 @@ impl Prefix {
 
     /// No bytes.
     pub const EMPTY: Self = Self {
-        bytes: [0; Self::CAPACITY],
-        len: 0,
+        bytes: [0; Self::CAPACITY + 1],
     };
 
     /// Appends `bytes`.
@@ -29,16 +29,18 @@ impl Prefix {
     /// [`FramingError::PrefixTooLong`] if there would be more than [`CAPACITY`](Self::CAPACITY);
     /// the prefix is then as it was.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), FramingError> {
-        let start = usize::from(self.len);
+        let start = self.len();
         let len = start.saturating_add(bytes.len());
-        let too_long = FramingError::PrefixTooLong {
-            len,
-            max: Self::CAPACITY,
+        let [room @ .., count] = &mut self.bytes;
+        let Some(room) = room.get_mut(start..len) else {
+            return Err(FramingError::PrefixTooLong {
+                len,
+                max: Self::CAPACITY,
+            });
         };
-        let room = self.bytes.get_mut(start..len).ok_or(too_long)?;
         room.copy_from_slice(bytes);
         // At most `CAPACITY`, which fits.
-        self.len = len as u8;
+        *count = len as u8;
         Ok(())
     }
 
@@ -53,32 +55,25 @@ impl Prefix {
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
-        usize::from(self.len)
+        let [.., count] = self.bytes;
+        usize::from(count)
     }
 
     /// Whether nothing goes before the payload.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
-    /// One byte, without the checks of `push`.
+    /// The first `len` bytes of `word`, the lowest first; the others are zero and `len` is at most
+    /// eight.
     #[inline]
-    pub(super) fn one(byte: u8) -> Self {
-        let mut prefix = Self::EMPTY;
-        prefix.bytes[0] = byte;
-        prefix.len = 1;
-        prefix
-    }
-
-    /// Three bytes, without the checks of `push`.
-    #[inline]
-    pub(super) fn three([first, second, third]: [u8; 3]) -> Self {
-        let mut prefix = Self::EMPTY;
-        (prefix.bytes[0], prefix.bytes[1], prefix.bytes[2]) = (first, second, third);
-        prefix.len = 3;
-        prefix
+    pub(super) const fn of_word(word: u64, len: u8) -> Self {
+        let count = (len as u128) << (8 * Self::CAPACITY);
+        Self {
+            bytes: (word as u128 | count).to_le_bytes(),
+        }
     }
 }
 
@@ -106,7 +101,10 @@ mod tests {
         prefix.push(&[0, 0, 1, 2]).unwrap();
         assert_eq!(prefix.as_slice(), b"MAG\x00\x00\x01\x02");
         assert_eq!(prefix.len(), 7);
-        assert_eq!(format!("{:?}", Prefix::one(7)), "Prefix([7])");
+        assert_eq!(
+            format!("{:?}", Prefix::of_word(0x0107, 2)),
+            "Prefix([7, 1])"
+        );
     }
 
     #[test]
