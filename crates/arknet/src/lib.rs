@@ -1,1 +1,4 @@
 //! arknet.
+
+#[cfg(feature = "tls")]
+pub mod tls;
