@@ -14,9 +14,9 @@ pub mod certs;
 pub mod clock;
 pub mod leak;
 pub mod process;
-// pub mod proxy;
+pub mod proxy;
 pub mod temp;
 
 pub use clock::VirtualClock;
-// pub use proxy::FaultProxy;
+pub use proxy::FaultProxy;
 pub use temp::TempDir;
