@@ -17,10 +17,13 @@
 //!
 //! The counters belong to the process, not to a thread, because a library that hands work to
 //! lanes would otherwise hide its allocations there. So the figures are only exact where nothing
-//! else runs: one test per test binary, or a process per test (`cargo nextest`).
+//! else runs: one test per test binary, or a process per test (`cargo nextest`), after
+//! [`wait_until_quiet`].
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Calls of `alloc`, `alloc_zeroed` and `realloc`.
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
@@ -131,6 +134,27 @@ pub fn measure<T>(work: impl FnOnce() -> T) -> Counts {
     let after = counts();
     drop(kept);
     after.since(&before)
+}
+
+/// Waits until the process has allocated and freed nothing for `quiet`, and says whether that
+/// came `within`.
+///
+/// A test harness still books a test as started while the test runs already, and a runtime's
+/// threads still set themselves up: exact figures begin after that.
+#[must_use]
+pub fn wait_until_quiet(quiet: Duration, within: Duration) -> bool {
+    let end = Instant::now() + within;
+    loop {
+        let before = counts();
+        thread::sleep(quiet);
+        let now = counts();
+        if (now.allocations, now.frees) == (before.allocations, before.frees) {
+            return true;
+        }
+        if Instant::now() >= end {
+            return false;
+        }
+    }
 }
 
 /// Lets the peak begin anew at what is held now.

@@ -7,6 +7,7 @@
 )]
 
 use std::hint::black_box;
+use std::time::Duration;
 
 use arknet_testkit::alloc::{self, Counting, counts, measure};
 
@@ -16,6 +17,11 @@ static ALLOCATOR: Counting = Counting;
 #[test]
 fn counts_what_is_taken_given_back_and_held() {
     assert!(alloc::installed());
+    // The harness's own thread still books this test as started.
+    assert!(alloc::wait_until_quiet(
+        Duration::from_millis(20),
+        Duration::from_secs(10)
+    ));
 
     let nothing = measure(|| black_box(1 + 1));
     assert_eq!(
@@ -55,6 +61,19 @@ fn counts_what_is_taken_given_back_and_held() {
     let held = black_box(vec![1_u8; 500]);
     let freed = measure(move || drop(held));
     assert_eq!((freed.live_bytes, freed.peak_bytes), (-500, 0));
+
+    let busy = std::thread::spawn(|| {
+        for _ in 0..20 {
+            drop(black_box(Box::new(0_u8)));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    });
+    let never = Duration::ZERO;
+    assert!(
+        !alloc::wait_until_quiet(Duration::from_millis(10), never),
+        "somebody allocates"
+    );
+    busy.join().unwrap();
 
     // Another thread's allocations are the process's too.
     let before = counts();
