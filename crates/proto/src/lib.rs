@@ -5,6 +5,9 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::iter_over_hash_type, clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod buf;
+pub mod engine;
 pub mod framing;
 pub mod reconnect;
+pub mod session;
 pub mod time;

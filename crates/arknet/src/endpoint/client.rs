@@ -1,0 +1,237 @@
+//! Connecting, and connecting again.
+
+use std::collections::hash_map::RandomState;
+use std::future::{Future, poll_fn};
+use std::hash::{BuildHasher, Hasher};
+use std::pin::pin;
+use std::sync::{Arc, Weak};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use arknet_proto::framing::Decoder;
+use arknet_proto::reconnect::{Reconnect, ReconnectPolicy};
+use arknet_proto::session::State;
+
+use super::connection::Connection;
+use super::core::Core;
+use super::error::{CloseReason, Error};
+use super::event::{Event, Observer};
+use super::handle::SessionHandle;
+use super::open::{opening, shake_hands};
+use super::registry::Registry;
+use super::session::{Session, SessionConfig};
+use super::shared::{Close, Shared};
+use super::shutdown::{Once, Shutdown};
+use super::style::{Style, run_detached};
+use super::transport::Transport;
+use crate::io::now;
+use crate::lanes::{Lanes, Tenant};
+
+/// How a client makes a connection.
+pub(crate) trait Connector: Send + Sync + 'static {
+    /// Connects, from the resolution of the name to the last thing before a handshake.
+    fn connect(&self) -> impl Future<Output = Result<Transport, Error>> + Send;
+
+    /// What to say when it took too long.
+    fn timed_out(&self) -> Error;
+}
+
+/// What a client needs beside its style and its connector.
+pub(crate) struct ClientSetup {
+    pub(crate) session: SessionConfig,
+    pub(crate) decoder: Decoder,
+    pub(crate) reconnect: ReconnectPolicy,
+    pub(crate) observer: Option<Observer>,
+}
+
+/// A running client.
+pub(crate) struct Client {
+    lanes: Lanes,
+    handle: SessionHandle,
+    registry: Registry,
+    shutdown: Once,
+}
+
+impl Client {
+    /// Starts to connect.
+    pub(crate) fn start<S: Style>(
+        setup: ClientSetup,
+        lanes: &Lanes,
+        connector: impl Connector,
+        style: S,
+    ) -> Arc<Self> {
+        let session = Session::new(&setup.session, Shared::new(setup.session.engine.send));
+        let handle = session.handle();
+        let client = Arc::new(Self {
+            lanes: lanes.clone(),
+            handle: handle.clone(),
+            registry: Registry::default(),
+            shutdown: Once::default(),
+        });
+        client.registry.admit(handle, 1);
+        let tenant: Weak<dyn Tenant> = Arc::downgrade(&(client.clone() as Arc<dyn Tenant>));
+        lanes.admit(tenant);
+        let core = Box::new(Core::new(session, setup.decoder.clone()));
+        lanes.next().spawn(run(client.clone(), setup, connector, style, core));
+        client
+    }
+
+    pub(crate) fn handle(&self) -> &SessionHandle {
+        &self.handle
+    }
+
+    pub(crate) fn lanes(&self) -> &Lanes {
+        &self.lanes
+    }
+
+    /// Closes the connection and connects no more.
+    pub(crate) fn shutdown(self: &Arc<Self>, deadline: Instant) -> Shutdown {
+        self.shutdown.begin(&self.lanes, || {
+            let client = self.clone();
+            async move { client.registry.end(deadline).await }
+        })
+    }
+}
+
+impl Tenant for Client {
+    fn end(&self, deadline: Instant) {
+        self.handle.shared().close(Close::By(deadline));
+    }
+}
+
+async fn run<S: Style>(
+    client: Arc<Client>,
+    setup: ClientSetup,
+    connector: impl Connector,
+    style: S,
+    core: Box<Core>,
+) {
+    let mut end = End { client: &client, reason: CloseReason::Aborted };
+    end.reason = connect_and_run(&client, &setup, &connector, &style, core).await;
+}
+
+/// Takes the client out, even when its task is dropped.
+struct End<'a> {
+    client: &'a Client,
+    reason: CloseReason,
+}
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.client.handle.shared().end();
+        self.client.registry.remove(&self.client.handle, &self.reason);
+    }
+}
+
+async fn connect_and_run<S: Style>(
+    client: &Client,
+    setup: &ClientSetup,
+    connector: &impl Connector,
+    style: &S,
+    mut core: Box<Core>,
+) -> CloseReason {
+    let mut reconnect = Reconnect::new(setup.reconnect.clone());
+    let mut state = style.begin(&core);
+    loop {
+        let reason = match open(&mut core, connector).await {
+            Ok(()) => {
+                reconnect.succeeded();
+                let (used, reason) = style.run(&mut state, core).await;
+                core = used;
+                reason
+            }
+            Err(CloseReason::Error(error)) => {
+                tracing::debug!(session = %client.handle.id(), %error, "not connected");
+                style.connect_failed(&mut state, &mut core, &error);
+                CloseReason::Error(error)
+            }
+            Err(reason) => reason,
+        };
+        if let Some(Observer(observer)) = &setup.observer {
+            observer(&Event::Ended { session: client.handle.id(), reason: &reason });
+        }
+        let lost = matches!(reason, CloseReason::Peer | CloseReason::Error(_));
+        if !lost || core.session.is_closed_from_outside() {
+            return reason;
+        }
+        let Some(delay) = reconnect.failed(random()) else {
+            return reason;
+        };
+        core.renew(setup.session.engine);
+        if !wait(&mut core, delay).await {
+            return CloseReason::Local;
+        }
+        core.renew(setup.session.engine);
+    }
+}
+
+/// Connects and shakes hands.
+async fn open(core: &mut Core, connector: &impl Connector) -> Result<(), CloseReason> {
+    let transport = opening(core, connector.connect(), || connector.timed_out()).await?;
+    let transport = shake_hands(core, transport, || connector.timed_out()).await?;
+    core.session.set_transport(transport);
+    core.session.opened();
+    Ok(())
+}
+
+/// Waits before the next attempt; `false` if the client is closed meanwhile.
+async fn wait(core: &mut Core, delay: Duration) -> bool {
+    let mut slept = pin!(tokio::time::sleep(delay));
+    poll_fn(|cx| {
+        core.begin(cx);
+        if core.state() == State::Closed {
+            return Poll::Ready(false);
+        }
+        slept.as_mut().poll(cx).map(|()| true)
+    })
+    .await
+}
+
+/// A connection for a caller who owns it; it is not made again when it is lost.
+pub(crate) async fn connect(
+    setup: ClientSetup,
+    lanes: &Lanes,
+    connector: impl Connector,
+) -> Result<Connection, Arc<Error>> {
+    let session = Session::new(&setup.session, Shared::new(setup.session.engine.send));
+    let handle = session.handle();
+    let mut core = Box::new(Core::new(session, setup.decoder.clone()));
+    let (mut opened, wanted) = tokio::sync::oneshot::channel();
+    lanes.next().spawn(async move {
+        let _end = EndShared(handle.clone());
+        let result = tokio::select! {
+            result = open(&mut core, &connector) => result,
+            // The caller does not want it any more.
+            () = opened.closed() => return,
+        };
+        match result {
+            Ok(()) => {
+                // A connection that nobody takes is closed by its drop.
+                let _ = opened.send(Ok(Connection::new(handle)));
+                run_detached(core).await;
+            }
+            Err(reason) => drop(opened.send(Err(reason))),
+        }
+    });
+    match wanted.await {
+        Ok(Ok(connection)) => Ok(connection),
+        Ok(Err(CloseReason::Error(error))) => Err(error),
+        // The lanes have ended.
+        Ok(Err(_)) | Err(_) => Err(Arc::new(Error::Closed { peer: super::error::Peer(None) })),
+    }
+}
+
+struct EndShared(SessionHandle);
+
+impl Drop for EndShared {
+    fn drop(&mut self) {
+        self.0.shared().end();
+    }
+}
+
+/// Bits for the jitter of the next attempt, good enough that many clients do not come back at once.
+fn random() -> u64 {
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u64(now().elapsed().as_nanos() as u64);
+    hasher.finish()
+}

@@ -1,0 +1,359 @@
+//! A session, as async code owns it.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use arknet_proto::session::State;
+use bytes::Bytes;
+use futures_core::Stream;
+use futures_sink::Sink;
+
+use super::attached;
+use super::error::{Error, SendError};
+use super::handle::SessionHandle;
+use super::inbox::Received;
+use super::payload::Payload;
+use super::session::Session;
+use super::shared::{Close, SessionId, Shared};
+use crate::io::tokio::PeerAddress;
+use crate::lanes::lock;
+
+/// One connection, owned by async code.
+///
+/// In the task that an endpoint runs for it, receiving reads the socket and sending appends to the connection's buffer
+/// directly, and what was sent leaves when the task waits for anything. Moved to another task, it works just as well, one
+/// hop away: what was sent leaves with the next turn of its lane.
+///
+/// Dropping it closes the connection gracefully: what was sent is handed over first.
+pub struct Connection {
+    handle: SessionHandle,
+    /// What a sink waits for in another task than the connection's own.
+    flushing: Option<Waiting>,
+    making_room: Option<Waiting>,
+}
+
+type Waiting = Pin<Box<dyn Future<Output = Result<(), SendError>> + Send>>;
+
+impl Connection {
+    pub(super) fn new(handle: SessionHandle) -> Self {
+        Self { handle, flushing: None, making_room: None }
+    }
+
+    fn shared(&self) -> &Arc<Shared> {
+        self.handle.shared()
+    }
+
+    /// The identity of the session.
+    pub fn id(&self) -> SessionId {
+        self.handle.id()
+    }
+
+    /// A handle that can be cloned and outlives the connection.
+    pub fn handle(&self) -> SessionHandle {
+        self.handle.clone()
+    }
+
+    /// The address of this end.
+    pub fn local_addr(&self) -> Option<PeerAddress> {
+        self.handle.local_addr()
+    }
+
+    /// The address of the other end.
+    pub fn peer_addr(&self) -> Option<PeerAddress> {
+        self.handle.peer_addr()
+    }
+
+    /// What TLS agreed on. It is known in the connection's own task only; elsewhere, ask with
+    /// [`dispatch`](Self::dispatch).
+    #[cfg(feature = "tls")]
+    pub fn tls(&self) -> Option<crate::tls::Info> {
+        attached::with(self.id(), |attached| attached.core.session.tls()).flatten()
+    }
+
+    /// Waits for the next message. `None` is the end of the peer's stream, or that this side has closed.
+    ///
+    /// The message shares the receive buffer: drop it soon, or copy it.
+    ///
+    /// Dropping this future loses nothing.
+    ///
+    /// # Errors
+    ///
+    /// The error that ended the connection, again at every call.
+    pub async fn recv(&mut self) -> Result<Option<Bytes>, Arc<Error>> {
+        poll_fn(|cx| self.poll_recv(cx)).await
+    }
+
+    #[inline]
+    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Received> {
+        match attached::with(self.id(), |attached| attached.poll_receive(cx)) {
+            Some(polled) => polled,
+            None => self.poll_inbox(cx),
+        }
+    }
+
+    fn poll_inbox(&self, cx: &mut Context<'_>) -> Poll<Received> {
+        let (polled, tell) = lock(&self.shared().inbox).poll_receive(cx);
+        if tell {
+            self.shared().notify();
+        }
+        polled
+    }
+
+    /// Sends a message: waits until it is admitted to the send queue. It is handed to the transport when the task waits
+    /// next, or earlier; [`flush`](Self::flush) waits for that.
+    ///
+    /// Dropping this future before it is ready queues nothing; afterwards the message stands.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError::NotConnected`] if the connection is closed or closes meanwhile, [`SendError::Framing`] if the framing
+    /// cannot carry the message, [`SendError::QueueFull`] if it is larger than the whole queue.
+    pub async fn send<'a>(&mut self, payload: impl Into<Payload<'a>>) -> Result<(), SendError> {
+        let payload = payload.into();
+        let direct = poll_fn(|cx| self.poll_send_direct(cx, &payload)).await;
+        match direct {
+            Some(result) => result,
+            None => self.handle.send_when_possible(payload).await,
+        }
+    }
+
+    /// Sends in the connection's own task; `None` elsewhere.
+    #[inline]
+    fn poll_send_direct(
+        &self,
+        cx: &mut Context<'_>,
+        payload: &Payload<'_>,
+    ) -> Poll<Option<Result<(), SendError>>> {
+        let polled = attached::with(self.id(), |attached| {
+            match attached.core.session.submit(payload, None) {
+                Err(SendError::QueueFull { limits, .. }) if payload.len() <= limits.bytes => {
+                    attached.wait(cx);
+                    Poll::Pending
+                }
+                result => Poll::Ready(result),
+            }
+        });
+        match polled {
+            Some(Poll::Ready(result)) => Poll::Ready(Some(result)),
+            Some(Poll::Pending) => Poll::Pending,
+            None => Poll::Ready(None),
+        }
+    }
+
+    /// Sends a message, or refuses it at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::send`].
+    #[inline]
+    pub fn try_send<'a>(&mut self, payload: impl Into<Payload<'a>>) -> Result<(), SendError> {
+        let payload = payload.into();
+        match attached::with(self.id(), |attached| attached.core.session.submit(&payload, None)) {
+            Some(result) => result,
+            None => self.handle.send(payload),
+        }
+    }
+
+    /// Sends a message of exactly `length` bytes that `write` produces straight in the send buffer, or refuses it at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::send_in_place`].
+    #[inline]
+    pub fn try_send_in_place(
+        &mut self,
+        length: usize,
+        write: impl FnOnce(&mut arknet_proto::buf::MessageWriter<'_>),
+    ) -> Result<(), SendError> {
+        let mut write = Some(write);
+        let sent = attached::with(self.id(), |attached| {
+            write.take().map(|write| attached.core.session.send_in_place(length, write))
+        });
+        match (sent.flatten(), write) {
+            (Some(result), _) => result,
+            (None, Some(write)) => self.handle.send_built(length, write),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Sends a message, and runs `completion` once it has been handed to the transport, as [`Session::send_with`] does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::send_with`].
+    pub fn send_with<'a>(
+        &mut self,
+        payload: impl Into<Payload<'a>>,
+        completion: impl FnOnce(&mut Session, Result<usize, SendError>) + Send + 'static,
+    ) -> Result<(), SendError> {
+        let payload = payload.into();
+        let mut completion = Some(completion);
+        let sent = attached::with(self.id(), |attached| {
+            let completion = completion.take()?;
+            Some(attached.core.session.submit(&payload, Some(Box::new(completion))))
+        });
+        match (sent.flatten(), completion) {
+            (Some(result), _) => result,
+            (None, Some(completion)) => self.handle.send_with(payload, completion),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Waits until everything sent so far has been handed to the transport.
+    ///
+    /// Dropping this future changes nothing about what was sent.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError::ConnectionLost`] or [`SendError::NotConnected`] if the connection ended before.
+    pub async fn flush(&mut self) -> Result<(), SendError> {
+        poll_fn(|cx| self.poll_flush_all(cx)).await
+    }
+
+    fn poll_flush_all(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SendError>> {
+        if let Some(polled) = attached::with(self.id(), |attached| attached.poll_flush(cx)) {
+            self.flushing = None;
+            return polled;
+        }
+        let handle = &self.handle;
+        let flushing = self.flushing.get_or_insert_with(|| {
+            let handle = handle.clone();
+            Box::pin(async move { handle.flush().await })
+        });
+        let flushed = ready!(flushing.as_mut().poll(cx));
+        self.flushing = None;
+        Poll::Ready(flushed)
+    }
+
+    /// Runs a function on the session: at once in the connection's own task, otherwise on its lane, soon.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError::NotConnected`] if the connection is gone, [`SendError::TooManyPosts`] if too many functions wait.
+    pub fn dispatch(
+        &mut self,
+        function: impl FnOnce(&mut Session) + Send + 'static,
+    ) -> Result<(), SendError> {
+        self.handle.dispatch(function)
+    }
+
+    /// Whether data can be sent.
+    pub fn is_open(&self) -> bool {
+        match attached::with(self.id(), |attached| attached.core.state()) {
+            Some(state) => state == State::Open,
+            None => self.handle.is_open(),
+        }
+    }
+
+    /// Closes gracefully, and waits until both sides have ended their streams, or the close timeout has passed.
+    ///
+    /// Dropping this future leaves the close under way.
+    pub async fn close(mut self) {
+        self.start_close();
+        poll_fn(|cx| self.poll_closed(cx)).await;
+    }
+
+    fn start_close(&mut self) {
+        let direct = attached::with(self.id(), |attached| attached.core.session.close());
+        if direct.is_none() {
+            self.shared().close(Close::Graceful);
+        }
+    }
+
+    fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let direct = attached::with(self.id(), |attached| {
+            if attached.ended().is_some() {
+                return Poll::Ready(());
+            }
+            attached.wait(cx);
+            Poll::Pending
+        });
+        match direct {
+            Some(polled) => polled,
+            // What still arrives in the inbox is of no use any more.
+            None => loop {
+                match ready!(self.poll_inbox(cx)) {
+                    Ok(Some(_)) => {}
+                    Ok(None) | Err(_) => return Poll::Ready(()),
+                }
+            },
+        }
+    }
+
+    /// Cuts the connection. What waits is given up, and the peer sees a reset.
+    pub fn abort(self) {
+        if attached::with(self.id(), |attached| attached.core.session.abort()).is_none() {
+            self.shared().close(Close::Abort);
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.start_close();
+    }
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.shared().fmt(f)
+    }
+}
+
+/// Messages as they arrive; ends with the peer's stream, and after an error.
+impl Stream for Connection {
+    type Item = Result<Bytes, Arc<Error>>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.get_mut().poll_recv(cx).map(Result::transpose)
+    }
+}
+
+/// Messages to send. An item is admitted in `start_send`; `poll_ready` waits until there is room for one.
+impl Sink<Bytes> for Connection {
+    type Error = SendError;
+
+    fn poll_ready(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), SendError>> {
+        let direct = attached::with(self.id(), |attached| {
+            match attached.core.session.engine_mut().admit(0) {
+                Ok(()) => Poll::Ready(Ok(())),
+                Err(arknet_proto::session::Refusal::Full(_)) => {
+                    attached.wait(cx);
+                    Poll::Pending
+                }
+                Err(arknet_proto::session::Refusal::NotConnected) => {
+                    Poll::Ready(Err(SendError::NotConnected))
+                }
+            }
+        });
+        if let Some(polled) = direct {
+            return polled;
+        }
+        let this = self.get_mut();
+        let handle = &this.handle;
+        let making_room = this.making_room.get_or_insert_with(|| {
+            let handle = handle.clone();
+            Box::pin(async move { handle.room().await })
+        });
+        let made = ready!(making_room.as_mut().poll(cx));
+        this.making_room = None;
+        Poll::Ready(made)
+    }
+
+    fn start_send(self: Pin<&mut Self>, item: Bytes) -> Result<(), SendError> {
+        self.get_mut().try_send(item)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), SendError>> {
+        self.get_mut().poll_flush_all(cx)
+    }
+
+    fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), SendError>> {
+        let this = self.get_mut();
+        this.start_close();
+        let mut closed = pin!(poll_fn(|cx| this.poll_closed(cx)));
+        closed.as_mut().poll(cx).map(Ok)
+    }
+}

@@ -1,0 +1,76 @@
+//! The part of a connection's life before it is open: connecting, shaking hands.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Poll, ready};
+
+use arknet_proto::session::{Cause, Event, State};
+
+use super::core::Core;
+use super::error::{CloseReason, Error};
+use super::transport::{Transport, TransportError};
+
+/// Runs `work` until it is done, the connect deadline has passed, or the session has been closed from outside.
+pub(super) async fn opening<T>(
+    core: &mut Core,
+    work: impl Future<Output = Result<T, Error>>,
+    timed_out: impl Fn() -> Error,
+) -> Result<T, CloseReason> {
+    let mut work = pin!(work);
+    poll_fn(|cx| {
+        core.begin(cx);
+        if core.poll_deadline(cx).is_ready() {
+            core.tick();
+        }
+        if core.state() == State::Closed {
+            return Poll::Ready(Err(end(core, &timed_out)));
+        }
+        let done = ready!(work.as_mut().poll(cx));
+        Poll::Ready(done.map_err(|error| CloseReason::Error(Arc::new(error))))
+    })
+    .await
+}
+
+fn end(core: &mut Core, timed_out: impl Fn() -> Error) -> CloseReason {
+    while let Some(event) = core.session.engine_mut().poll_event() {
+        if let Event::Closed { cause, .. } = event {
+            return match cause {
+                Cause::ConnectTimeout => CloseReason::Error(Arc::new(timed_out())),
+                cause => core.session.reason(cause),
+            };
+        }
+    }
+    CloseReason::Local
+}
+
+/// Shakes hands on a secure transport; a plain one has nothing to do.
+pub(super) async fn shake_hands(
+    core: &mut Core,
+    transport: Transport,
+    timed_out: impl Fn() -> Error,
+) -> Result<Transport, CloseReason> {
+    match transport {
+        Transport::Plain(_) => Ok(transport),
+        #[cfg(feature = "tls")]
+        Transport::Secure(mut secure) => {
+            poll_fn(|cx| {
+                core.begin(cx);
+                if core.poll_deadline(cx).is_ready() {
+                    core.tick();
+                }
+                if core.state() == State::Closed {
+                    return Poll::Ready(Err(end(core, &timed_out)));
+                }
+                let done = ready!(secure.poll_handshake(cx, core.inbound.buffer_mut()));
+                Poll::Ready(done.map_err(|error| CloseReason::Error(Arc::new(core.session.error("shake hands with", error)))))
+            })
+            .await?;
+            Ok(Transport::Secure(secure))
+        }
+    }
+}
+
+/// Keeps the compiler from finding the error unused where there is no TLS.
+#[cfg(not(feature = "tls"))]
+const _: fn(TransportError) = drop;

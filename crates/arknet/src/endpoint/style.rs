@@ -1,0 +1,81 @@
+//! The two styles: how the task of a connection runs the application's part.
+
+use std::future::{Future, Pending, poll_fn};
+use std::sync::Arc;
+
+use super::attached::{Attached, Driver};
+use super::callbacks;
+use super::connection::Connection;
+use super::core::Core;
+use super::error::{CloseReason, Error};
+use super::handler::Handler;
+
+/// How the application's part of a connection runs. `State` is what it keeps from one connection of a client to the next.
+pub(crate) trait Style: Send + Sync + 'static {
+    type State: Send;
+
+    fn begin(&self, core: &Core) -> Self::State;
+
+    /// Runs an open session until it has closed.
+    fn run(
+        &self,
+        state: &mut Self::State,
+        core: Box<Core>,
+    ) -> impl Future<Output = (Box<Core>, CloseReason)> + Send;
+
+    fn connect_failed(&self, state: &mut Self::State, core: &mut Core, error: &Arc<Error>);
+}
+
+/// Callbacks of a handler that a function makes for each session.
+pub(crate) struct Callbacks<F>(pub(crate) F);
+
+impl<F, H> Style for Callbacks<F>
+where
+    F: Fn(&super::Session) -> H + Send + Sync + 'static,
+    H: Handler,
+{
+    type State = H;
+
+    fn begin(&self, core: &Core) -> H {
+        (self.0)(&core.session)
+    }
+
+    async fn run(&self, handler: &mut H, mut core: Box<Core>) -> (Box<Core>, CloseReason) {
+        let reason = poll_fn(|cx| callbacks::poll_session(&mut core, handler, cx)).await;
+        (core, reason)
+    }
+
+    fn connect_failed(&self, handler: &mut H, core: &mut Core, error: &Arc<Error>) {
+        core.session.run_guarded(|session| handler.on_connect_failed(session, error));
+    }
+}
+
+/// Async code that a function makes for each connection.
+pub(crate) struct Tasks<F>(pub(crate) F);
+
+impl<F, T> Style for Tasks<F>
+where
+    F: Fn(Connection) -> T + Send + Sync + 'static,
+    T: Future<Output = ()> + Send + 'static,
+{
+    type State = ();
+
+    fn begin(&self, _: &Core) {}
+
+    async fn run(&self, (): &mut (), core: Box<Core>) -> (Box<Core>, CloseReason) {
+        let owner = (self.0)(Connection::new(core.session.handle()));
+        drive(Driver::new(Attached::new(*core), Some(owner))).await
+    }
+
+    fn connect_failed(&self, (): &mut (), _: &mut Core, _: &Arc<Error>) {}
+}
+
+/// Runs a session whose owner is elsewhere.
+pub(crate) async fn run_detached(core: Box<Core>) -> (Box<Core>, CloseReason) {
+    drive(Driver::<Pending<()>>::new(Attached::new(*core), None)).await
+}
+
+async fn drive<T: Future<Output = ()>>(mut driver: Driver<T>) -> (Box<Core>, CloseReason) {
+    let attached = poll_fn(|cx| driver.poll(cx)).await;
+    attached.into_parts()
+}

@@ -1,0 +1,10 @@
+//! The default back end: tokio's reactor.
+
+mod deadline;
+mod listener;
+mod socket;
+
+pub(crate) use deadline::Deadline;
+pub(crate) use listener::{Accepted, Bound, Listener};
+pub(crate) use socket::{Keepalive, Socket, TcpOptions};
+pub use socket::PeerAddress;

@@ -1,0 +1,196 @@
+//! Connected stream sockets: TCP, and Unix domain sockets where there are any.
+
+use std::fmt;
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::BytesMut;
+use socket2::{SockRef, TcpKeepalive};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::net::TcpStream;
+#[cfg(unix)]
+use tokio::net::UnixStream;
+
+use crate::io::Stream;
+
+/// The address of one end of a stream.
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[non_exhaustive]
+pub enum PeerAddress {
+    /// An IP address and a port.
+    Ip(SocketAddr),
+    /// A Unix domain socket; `None` for one without a name, as clients have.
+    Unix(Option<PathBuf>),
+}
+
+impl PeerAddress {
+    /// The IP address and port, if it is one.
+    pub fn ip(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Ip(address) => Some(*address),
+            Self::Unix(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for PeerAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ip(address) => address.fmt(f),
+            Self::Unix(Some(path)) => write!(f, "unix:{}", path.display()),
+            Self::Unix(None) => f.write_str("unix:(unnamed)"),
+        }
+    }
+}
+
+/// The options of a TCP socket.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct TcpOptions {
+    pub(crate) no_delay: bool,
+    pub(crate) keepalive: Option<Keepalive>,
+    pub(crate) send_buffer: Option<usize>,
+    pub(crate) receive_buffer: Option<usize>,
+}
+
+/// When the kernel asks a silent peer whether it is still there.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Keepalive {
+    pub(crate) idle: Duration,
+    pub(crate) interval: Duration,
+    pub(crate) probes: u32,
+}
+
+/// A connected stream socket, registered with the runtime that it was made in.
+#[derive(Debug)]
+pub(crate) enum Socket {
+    Tcp(TcpStream),
+    #[cfg(unix)]
+    Unix(UnixStream),
+}
+
+impl Socket {
+    /// Registers an accepted or connected TCP socket with the runtime that the caller runs in.
+    pub(crate) fn tcp(stream: std::net::TcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Ok(Self::Tcp(TcpStream::from_std(stream)?))
+    }
+
+    /// Registers a Unix domain socket with the runtime that the caller runs in.
+    #[cfg(unix)]
+    pub(crate) fn unix(stream: std::os::unix::net::UnixStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Ok(Self::Unix(UnixStream::from_std(stream)?))
+    }
+
+    /// Sets the options; a Unix domain socket has only the buffers.
+    pub(crate) fn configure(&self, options: &TcpOptions) -> io::Result<()> {
+        let socket = match self {
+            Self::Tcp(stream) => {
+                stream.set_nodelay(options.no_delay)?;
+                let socket = SockRef::from(stream);
+                if let Some(keepalive) = options.keepalive {
+                    let parameters = TcpKeepalive::new()
+                        .with_time(keepalive.idle)
+                        .with_interval(keepalive.interval)
+                        .with_retries(keepalive.probes);
+                    socket.set_tcp_keepalive(&parameters)?;
+                }
+                socket
+            }
+            #[cfg(unix)]
+            Self::Unix(stream) => SockRef::from(stream),
+        };
+        if let Some(bytes) = options.send_buffer {
+            socket.set_send_buffer_size(bytes)?;
+        }
+        if let Some(bytes) = options.receive_buffer {
+            socket.set_recv_buffer_size(bytes)?;
+        }
+        Ok(())
+    }
+
+    /// The address of this end.
+    pub(crate) fn local_address(&self) -> io::Result<PeerAddress> {
+        match self {
+            Self::Tcp(stream) => stream.local_addr().map(PeerAddress::Ip),
+            #[cfg(unix)]
+            Self::Unix(stream) => Ok(unix_address(&stream.local_addr()?)),
+        }
+    }
+
+    /// The address of the other end.
+    pub(crate) fn peer_address(&self) -> io::Result<PeerAddress> {
+        match self {
+            Self::Tcp(stream) => stream.peer_addr().map(PeerAddress::Ip),
+            #[cfg(unix)]
+            Self::Unix(stream) => Ok(unix_address(&stream.peer_addr()?)),
+        }
+    }
+
+    /// Makes the drop of the socket cut the connection at once, so that the peer learns that data was lost.
+    pub(crate) fn cut_on_drop(&self) {
+        if let Self::Tcp(stream) = self {
+            // A socket that cannot be told is closed by the kernel all the same, only more gently.
+            let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
+        }
+    }
+}
+
+#[cfg(unix)]
+fn unix_address(address: &tokio::net::unix::SocketAddr) -> PeerAddress {
+    PeerAddress::Unix(address.as_pathname().map(PathBuf::from))
+}
+
+impl Stream for Socket {
+    #[inline]
+    fn poll_receive(&mut self, cx: &mut Context<'_>, into: &mut BytesMut) -> Poll<io::Result<usize>> {
+        match self {
+            Self::Tcp(stream) => poll_read(stream, cx, into),
+            #[cfg(unix)]
+            Self::Unix(stream) => poll_read(stream, cx, into),
+        }
+    }
+
+    #[inline]
+    fn poll_send(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self {
+            Self::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
+            #[cfg(unix)]
+            Self::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_send_vectored(
+        &mut self,
+        cx: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self {
+            Self::Tcp(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
+            #[cfg(unix)]
+            Self::Unix(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
+        }
+    }
+
+    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
+            #[cfg(unix)]
+            Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}
+
+#[inline]
+fn poll_read<S: AsyncRead + Unpin>(
+    stream: &mut S,
+    cx: &mut Context<'_>,
+    into: &mut BytesMut,
+) -> Poll<io::Result<usize>> {
+    // The future lives for this call only; it is the safe way to read into spare capacity.
+    pin!(stream.read_buf(into)).poll(cx)
+}

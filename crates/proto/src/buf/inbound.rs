@@ -1,0 +1,110 @@
+//! The receive buffer and the decoder over it.
+
+use std::ops::Range;
+
+use bytes::{Buf, Bytes, BytesMut};
+
+use crate::framing::{Decoder, FramingError};
+
+/// What has arrived and was not yet taken as messages.
+///
+/// The buffer is lent: an empty `Inbound` holds none. Messages come out as ranges of the buffer, so that a callback can
+/// borrow them without a copy, or as [`Bytes`] that share it.
+#[derive(Debug)]
+pub struct Inbound {
+    buffer: BytesMut,
+    /// How much of the buffer has been taken.
+    start: usize,
+    decoder: Decoder,
+}
+
+impl Inbound {
+    /// Nothing has arrived.
+    pub fn new(decoder: Decoder) -> Self {
+        Self { buffer: BytesMut::new(), start: 0, decoder }
+    }
+
+    /// Bytes that wait: an unfinished message, or whole ones that were not taken.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.buffer.len() - self.start
+    }
+
+    /// Whether nothing waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Where the transport appends what arrives. Call [`settle`](Self::settle) before, so that the room is at the end.
+    #[inline]
+    pub fn buffer_mut(&mut self) -> &mut BytesMut {
+        &mut self.buffer
+    }
+
+    /// The next whole message, as a range for [`message`](Self::message) or [`take`](Self::take). The range is good
+    /// until the next call of [`settle`](Self::settle) or [`take`](Self::take).
+    #[inline]
+    pub fn next_message(&mut self) -> Result<Option<Range<usize>>, FramingError> {
+        let waiting = self.buffer.get(self.start..).unwrap_or_default();
+        let Some(frame) = self.decoder.decode(waiting)? else {
+            return Ok(None);
+        };
+        let range = self.start + frame.start..self.start + frame.end;
+        self.start += frame.consumed;
+        Ok(Some(range))
+    }
+
+    /// The bytes of a message.
+    #[inline]
+    pub fn message(&self, range: Range<usize>) -> &[u8] {
+        self.buffer.get(range).unwrap_or_default()
+    }
+
+    /// A message as `Bytes` that share the receive buffer. It must be the one that
+    /// [`next_message`](Self::next_message) gave last; what came before it is given up.
+    #[inline]
+    pub fn take(&mut self, range: Range<usize>) -> Bytes {
+        let end = self.start.min(self.buffer.len());
+        let mut message = self.buffer.split_to(end);
+        self.start = 0;
+        message.truncate(range.end);
+        message.advance(range.start.min(message.len()));
+        message.freeze()
+    }
+
+    /// Drops what has been taken.
+    #[inline]
+    pub fn settle(&mut self) {
+        if self.start >= self.buffer.len() {
+            self.buffer.clear();
+        } else if self.start != 0 {
+            self.buffer.advance(self.start);
+        }
+        self.start = 0;
+    }
+
+    /// How many bytes are wanted before the next message can be whole, as far as the framing knows.
+    pub fn wanted(&self) -> usize {
+        self.decoder.needed().saturating_sub(self.len())
+    }
+
+    /// Whether the peer may end its stream here: not inside of a message.
+    pub fn finish(&self) -> Result<(), FramingError> {
+        self.decoder.finish(self.len())
+    }
+
+    /// Drops all that has arrived; the buffer stays.
+    pub fn discard(&mut self) {
+        self.buffer.clear();
+        self.start = 0;
+        self.decoder.reset();
+    }
+
+    /// Forgets everything, as for a new connection; the buffer is given up.
+    pub fn reset(&mut self) {
+        self.buffer = BytesMut::new();
+        self.start = 0;
+        self.decoder.reset();
+    }
+}
