@@ -44,6 +44,11 @@ pub(crate) struct Attached {
 const WAITING: usize = 16;
 
 impl Attached {
+    pub(super) fn into_parts(self) -> (Box<Core>, CloseReason) {
+        // The driver gives it back only when it has ended.
+        (Box::new(self.core), self.ended.unwrap_or(CloseReason::Aborted))
+    }
+
     pub(super) fn new(core: Core) -> Box<Self> {
         Box::new(Self { core, waiting: Vec::new(), waits: false, waits_for_flush: false, ended: None, pumping: false })
     }

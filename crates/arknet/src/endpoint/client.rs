@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use arknet_proto::framing::Decoder;
 use arknet_proto::reconnect::{Reconnect, ReconnectPolicy};
 use arknet_proto::session::State;
+use futures_util::future::{Either, select};
 
 use super::connection::Connection;
 use super::core::Core;
@@ -80,10 +81,6 @@ impl Client {
         &self.handle
     }
 
-    pub(crate) fn lanes(&self) -> &Lanes {
-        &self.lanes
-    }
-
     /// Closes the connection and connects no more.
     pub(crate) fn shutdown(self: &Arc<Self>, deadline: Instant) -> Shutdown {
         self.shutdown.begin(&self.lanes, || {
@@ -107,7 +104,9 @@ async fn run<S: Style>(
     core: Box<Core>,
 ) {
     let mut end = End { client: &client, reason: CloseReason::Aborted };
-    end.reason = connect_and_run(&client, &setup, &connector, &style, core).await;
+    let (mut core, reason) = connect_and_run(&client, &setup, &connector, &style, core).await;
+    end.reason = reason;
+    core.session.end_mail();
 }
 
 /// Takes the client out, even when its task is dropped.
@@ -129,7 +128,7 @@ async fn connect_and_run<S: Style>(
     connector: &impl Connector,
     style: &S,
     mut core: Box<Core>,
-) -> CloseReason {
+) -> (Box<Core>, CloseReason) {
     let mut reconnect = Reconnect::new(setup.reconnect.clone());
     let mut state = style.begin(&core);
     loop {
@@ -151,15 +150,15 @@ async fn connect_and_run<S: Style>(
             observer(&Event::Ended { session: client.handle.id(), reason: &reason });
         }
         let lost = matches!(reason, CloseReason::Peer | CloseReason::Error(_));
-        if !lost || core.session.is_closed_from_outside() {
-            return reason;
+        if !lost || core.session.is_stopped() {
+            return (core, reason);
         }
         let Some(delay) = reconnect.failed(random()) else {
-            return reason;
+            return (core, reason);
         };
         core.renew(setup.session.engine);
         if !wait(&mut core, delay).await {
-            return CloseReason::Local;
+            return (core, CloseReason::Local);
         }
         core.renew(setup.session.engine);
     }
@@ -199,16 +198,19 @@ pub(crate) async fn connect(
     let (mut opened, wanted) = tokio::sync::oneshot::channel();
     lanes.next().spawn(async move {
         let _end = EndShared(handle.clone());
-        let result = tokio::select! {
-            result = open(&mut core, &connector) => result,
-            // The caller does not want it any more.
-            () = opened.closed() => return,
+        let result = {
+            let opening = pin!(open(&mut core, &connector));
+            match select(opening, pin!(opened.closed())).await {
+                Either::Left((result, _)) => result,
+                // The caller does not want it any more.
+                Either::Right(_) => return,
+            }
         };
         match result {
             Ok(()) => {
                 // A connection that nobody takes is closed by its drop.
                 let _ = opened.send(Ok(Connection::new(handle)));
-                run_detached(core).await;
+                run_detached(core).await.0.session.end_mail();
             }
             Err(reason) => drop(opened.send(Err(reason))),
         }

@@ -40,6 +40,12 @@ impl Core {
         Self { session, inbound: Inbound::new(decoder), deadline: Deadline::default(), delivered: 0 }
     }
 
+    /// Begins anew for another connection of the same client.
+    pub(super) fn renew(&mut self, config: arknet_proto::session::Config) {
+        self.session.renew(config);
+        self.inbound.reset();
+    }
+
     pub(super) fn state(&self) -> State {
         self.session.engine().state()
     }

@@ -211,6 +211,17 @@ impl Error {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Peer(pub(crate) Option<PeerAddress>);
 
+impl Peer {
+    pub(crate) fn new(address: Option<PeerAddress>) -> Self {
+        Self(address)
+    }
+
+    /// Its address, if it was known.
+    pub fn address(&self) -> Option<&PeerAddress> {
+        self.0.as_ref()
+    }
+}
+
 impl std::fmt::Display for Peer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {

@@ -3,13 +3,13 @@
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Poll, ready};
+use std::task::{Context, Poll, ready};
 
 use arknet_proto::session::{Cause, Event, State};
 
 use super::core::Core;
 use super::error::{CloseReason, Error};
-use super::transport::{Transport, TransportError};
+use super::transport::Transport;
 
 /// Runs `work` until it is done, the connect deadline has passed, or the session has been closed from outside.
 pub(super) async fn opening<T>(
@@ -19,17 +19,26 @@ pub(super) async fn opening<T>(
 ) -> Result<T, CloseReason> {
     let mut work = pin!(work);
     poll_fn(|cx| {
-        core.begin(cx);
-        if core.poll_deadline(cx).is_ready() {
-            core.tick();
-        }
-        if core.state() == State::Closed {
-            return Poll::Ready(Err(end(core, &timed_out)));
+        if let Some(reason) = begin(core, cx, &timed_out) {
+            return Poll::Ready(Err(reason));
         }
         let done = ready!(work.as_mut().poll(cx));
         Poll::Ready(done.map_err(|error| CloseReason::Error(Arc::new(error))))
     })
     .await
+}
+
+/// Begins a turn: the mail, the deadline. A session that has ended by them says why.
+fn begin(
+    core: &mut Core,
+    cx: &mut Context<'_>,
+    timed_out: impl Fn() -> Error,
+) -> Option<CloseReason> {
+    core.begin(cx);
+    if core.poll_deadline(cx).is_ready() {
+        core.tick();
+    }
+    (core.state() == State::Closed).then(|| end(core, timed_out))
 }
 
 fn end(core: &mut Core, timed_out: impl Fn() -> Error) -> CloseReason {
@@ -55,22 +64,17 @@ pub(super) async fn shake_hands(
         #[cfg(feature = "tls")]
         Transport::Secure(mut secure) => {
             poll_fn(|cx| {
-                core.begin(cx);
-                if core.poll_deadline(cx).is_ready() {
-                    core.tick();
-                }
-                if core.state() == State::Closed {
-                    return Poll::Ready(Err(end(core, &timed_out)));
+                if let Some(reason) = begin(core, cx, &timed_out) {
+                    return Poll::Ready(Err(reason));
                 }
                 let done = ready!(secure.poll_handshake(cx, core.inbound.buffer_mut()));
-                Poll::Ready(done.map_err(|error| CloseReason::Error(Arc::new(core.session.error("shake hands with", error)))))
+                Poll::Ready(done.map_err(|error| {
+                    let error = core.session.error("shake hands with", error);
+                    CloseReason::Error(Arc::new(error))
+                }))
             })
             .await?;
             Ok(Transport::Secure(secure))
         }
     }
 }
-
-/// Keeps the compiler from finding the error unused where there is no TLS.
-#[cfg(not(feature = "tls"))]
-const _: fn(TransportError) = drop;

@@ -42,13 +42,6 @@ impl Payload<'_> {
         }
     }
 
-    /// The owned bytes, if it is owned.
-    pub(crate) fn into_owned(self) -> Option<Bytes> {
-        match self {
-            Self::Borrowed(_) => None,
-            Self::Owned(bytes) => Some(bytes),
-        }
-    }
 }
 
 macro_rules! borrowed {

@@ -56,7 +56,7 @@ impl Registry {
             tally.report.dropped_messages += messages;
             if tally.ending {
                 match reason {
-                    CloseReason::Local | CloseReason::Peer if messages == 0 && !handle.shared().was_cut() => {
+                    CloseReason::Local | CloseReason::Peer if messages == 0 && !counters.was_cut() => {
                         tally.report.closed += 1;
                     }
                     _ => tally.report.forced += 1,

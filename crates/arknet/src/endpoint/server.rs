@@ -2,11 +2,13 @@
 
 use std::future::poll_fn;
 use std::io;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use arknet_proto::framing::Decoder;
 use arknet_proto::session::State;
+use futures_util::future::select;
 use tokio::sync::watch;
 
 use super::core::Core;
@@ -20,7 +22,6 @@ use super::shared::Shared;
 use super::shutdown::{Once, Shutdown};
 use super::style::Style;
 use super::transport::Transport;
-use crate::io::now;
 use crate::io::tokio::{Accepted, Bound, Listener, PeerAddress, Socket, TcpOptions};
 use crate::lanes::{Lane, Lanes, Tenant, lock};
 
@@ -166,12 +167,8 @@ impl<S: Style> Acceptor<S> {
             }
         };
         let mut stopping = self.stopping.clone();
-        tokio::select! {
-            biased;
-            // An error means that the server is gone, which cannot be while this task holds it.
-            _ = stopping.wait_for(|stop| *stop) => {}
-            () = self.accept(&listener) => {}
-        }
+        let stopped = pin!(stopping.wait_for(|stop| *stop));
+        select(stopped, pin!(self.accept(&listener))).await;
     }
 
     async fn accept(&mut self, listener: &Listener) {
@@ -250,7 +247,9 @@ impl<S: Style> SessionTask<S> {
                 core.session.set_transport(transport);
                 core.session.opened();
                 let mut state = self.style.begin(&core);
-                self.style.run(&mut state, core).await.1
+                let (mut core, reason) = self.style.run(&mut state, core).await;
+                core.session.end_mail();
+                reason
             }
             Err(reason) => {
                 if let CloseReason::Error(error) = &reason {

@@ -29,7 +29,6 @@ pub type SendFilter = Arc<dyn Fn(&[u8]) -> Option<bytes::Bytes> + Send + Sync>;
 #[derive(Clone)]
 pub(crate) struct SessionConfig {
     pub(crate) framing: Framing,
-    pub(crate) limit: usize,
     pub(crate) engine: session::Config,
     pub(crate) filter: Option<SendFilter>,
 }
@@ -48,6 +47,8 @@ pub struct Session {
     fault: Option<Arc<Error>>,
     waker: Option<Waker>,
     reading_paused: bool,
+    /// A handle has closed it: a client does not connect again.
+    stopped: bool,
     /// There was mail: an owner elsewhere may have asked for messages.
     inbox_news: bool,
     rare: Option<Box<Rare>>,
@@ -71,6 +72,7 @@ impl Session {
             fault: None,
             waker: None,
             reading_paused: false,
+            stopped: false,
             inbox_news: false,
             rare: None,
         }
@@ -165,7 +167,7 @@ impl Session {
         self.lend();
         let queue = self.engine.queue_mut();
         queue
-            .push_with(&prefix, length, Account::Own, write)
+            .push_with(prefix.as_slice(), length, Account::Own, write)
             .map_err(|written| SendError::Unfinished { length, written })?;
         self.keep_below_mark();
         Ok(())
@@ -194,9 +196,9 @@ impl Session {
         self.lend();
         let queue = self.engine.queue_mut();
         match payload {
-            Payload::Borrowed(bytes) => queue.push(&prefix, bytes, Account::Own, completion),
+            Payload::Borrowed(bytes) => queue.push(prefix.as_slice(), bytes, Account::Own, completion),
             Payload::Owned(bytes) => {
-                queue.push_bytes(&prefix, bytes.clone(), Account::Own, completion);
+                queue.push_bytes(prefix.as_slice(), bytes.clone(), Account::Own, completion);
             }
         }
         self.keep_below_mark();
@@ -375,6 +377,20 @@ impl Session {
         self.transport.as_mut()
     }
 
+    /// Whether a handle has closed it.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// Nothing will read the mail any more: what is left of it completes, and new mail is refused.
+    pub(super) fn end_mail(&mut self) {
+        for mail in self.shared.end_mail() {
+            if let Mail::Send { generation, payload, completion } = mail {
+                self.refuse(payload.len(), completion, SendError::ConnectionLost { generation });
+            }
+        }
+    }
+
     /// Whether there was mail since the last call.
     pub(super) fn take_inbox_news(&mut self) -> bool {
         std::mem::take(&mut self.inbox_news)
@@ -490,11 +506,16 @@ impl Session {
     /// is none.
     #[cold]
     pub(super) fn fail(&mut self, doing: &'static str, error: TransportError) {
+        self.fault(self.error(doing, error));
+    }
+
+    /// A failure of the transport, in public words.
+    pub(super) fn error(&self, doing: &'static str, error: TransportError) -> Error {
         let peer = self.peer();
         match error {
-            TransportError::Io(source) => self.fault(Error::Io { doing, peer, source }),
+            TransportError::Io(source) => Error::Io { doing, peer, source },
             #[cfg(feature = "tls")]
-            TransportError::Tls(source) => self.fault(Error::Tls { peer, source }),
+            TransportError::Tls(source) => Error::Tls { peer, source },
         }
     }
 
@@ -541,6 +562,7 @@ impl Session {
                 Mail::Post(post) => self.run_guarded(post),
             }
         }
+        self.stopped |= close.is_some();
         match close {
             None => {}
             Some(Close::Graceful) => self.engine.close(now()),
@@ -557,7 +579,7 @@ impl Session {
             Ok(prefix) if sendable && generation == self.shared.generation() => {
                 self.lend();
                 let queue = self.engine.queue_mut();
-                queue.push_bytes(&prefix, payload, Account::Remote, completion);
+                queue.push_bytes(prefix.as_slice(), payload, Account::Remote, completion);
                 self.keep_below_mark();
             }
             Ok(_) => self.refuse(length, completion, SendError::ConnectionLost { generation }),
@@ -597,6 +619,7 @@ impl Session {
         self.shared.counters.dropped(abandoned.bytes, abandoned.operations);
         self.shared.publish_queued(0);
         let cut = self.engine.is_cut() || abandoned.operations != 0;
+        self.shared.counters.set_cut(cut);
         if let Some(transport) = self.transport.take()
             && cut
         {

@@ -151,11 +151,26 @@ pub(crate) struct Counters {
     pub(crate) received_messages: AtomicU64,
     pub(crate) dropped_bytes: AtomicU64,
     pub(crate) dropped_messages: AtomicU64,
+    cut: AtomicBool,
 }
 
 impl Counters {
     pub(crate) fn received_messages(&self) -> u64 {
         self.received_messages.load(Ordering::Relaxed)
+    }
+
+    /// Payload bytes and messages that were accepted and not handed over.
+    pub(crate) fn all_dropped(&self) -> (u64, u64) {
+        (self.dropped_bytes.load(Ordering::Relaxed), self.dropped_messages.load(Ordering::Relaxed))
+    }
+
+    /// Whether the last connection was cut.
+    pub(crate) fn was_cut(&self) -> bool {
+        self.cut.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_cut(&self, cut: bool) {
+        self.cut.store(cut, Ordering::Relaxed);
     }
 
     /// Only the lane counts these, so a load and a store do.
@@ -262,6 +277,12 @@ impl Shared {
         mailbox.ended = true;
         mailbox.waker = None;
         std::mem::take(&mut mailbox.queue)
+    }
+
+    /// The end of it all, for everybody who waits; mail that is left is dropped.
+    pub(crate) fn end(&self) {
+        drop(self.end_mail());
+        self.publish_state(State::Closed);
     }
 
     // Everybody's side.

@@ -35,10 +35,6 @@ pub struct Shutdown {
 }
 
 impl Shutdown {
-    pub(super) fn lanes(&self) -> &Lanes {
-        &self.lanes
-    }
-
     /// Waits for the report on the calling thread; manual lanes are polled meanwhile.
     ///
     /// # Errors

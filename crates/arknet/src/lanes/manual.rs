@@ -182,7 +182,10 @@ impl Alarm {
         if self.timer.is_none() {
             let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
             let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-            self.timer = Some(tokio::io::unix::AsyncFd::new(timer)?);
+            // SAFETY: the descriptor is owned by the `AsyncFd`, which nobody takes it from, so it stays open and the
+            // same until it is deregistered.
+            let timer = unsafe { tokio::io::unix::AsyncFd::register(timer) };
+            self.timer = Some(timer.map_err(std::io::Error::from)?);
         }
         let Some(timer) = &self.timer else { return Ok(()) };
         // 0 would disarm the timer; a deadline that has passed fires at once.

@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 pub use error::LanesError;
+pub(crate) use spin::worked;
 use manual::Manual;
 use tasks::Tasks;
 pub use tasks::LanesReport;
@@ -288,13 +289,6 @@ impl Lane {
         }
     }
 
-    /// Whether waiting for this lane on the calling thread can never end.
-    pub(crate) fn manual(&self) -> Option<&Manual> {
-        match &self.place {
-            Place::Manual(manual) => Some(manual),
-            Place::Runtime(_) => None,
-        }
-    }
 }
 
 /// Locks a mutex whose data stay whole whatever happens while it is held.

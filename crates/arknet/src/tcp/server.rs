@@ -163,7 +163,10 @@ impl Server {
         if !lock(self.inner.timers()).add(key, handle) {
             return false;
         }
-        self.inner.lanes().spawn(async move { drop(work.await) });
+        self.inner.lanes().spawn(async move {
+            // Cancelled is as good as done.
+            let _ = work.await;
+        });
         true
     }
 

@@ -14,6 +14,9 @@ use crate::tls::{Info, Pump};
 /// Plaintext that is sealed at once: four full records, which leave in one write.
 const SEALED_AT_ONCE: usize = 64 * 1024;
 
+/// Plaintext of the largest record (RFC 8446, section 5.1).
+const LARGEST_RECORD: usize = 16 * 1024;
+
 /// Rounds of sealing and writing in one turn.
 const ROUNDS_PER_TURN: usize = 8;
 
@@ -25,7 +28,7 @@ pub(crate) struct Secure {
     /// Records that have arrived and are not yet whole.
     incoming: BytesMut,
     /// Records to be sent; those before `start` have been.
-    outgoing: Vec<u8>,
+    outgoing: BytesMut,
     start: usize,
     /// How many bytes of the send queue lie sealed in `outgoing`.
     sealed: usize,
@@ -38,7 +41,7 @@ impl Secure {
             socket,
             pump,
             incoming: BytesMut::new(),
-            outgoing: Vec::new(),
+            outgoing: BytesMut::new(),
             start: 0,
             sealed: 0,
             closing: false,
@@ -50,7 +53,7 @@ impl Secure {
     }
 
     pub(crate) fn info(&self) -> Option<Info> {
-        self.pump.info()
+        self.pump.info().map(|info| Info::clone(info))
     }
 
     pub(super) fn has_own_bytes(&self) -> bool {
@@ -116,7 +119,8 @@ impl Secure {
         stream::make_room(plain);
         self.lend_outgoing();
         let before = plain.len();
-        let room = plain.capacity() - before;
+        // The last record may go over the room; so much is kept free for it.
+        let room = (plain.capacity() - before).saturating_sub(LARGEST_RECORD).max(1);
         self.pump.receive(&mut self.incoming, plain, room, &mut self.outgoing)?;
         Ok(plain.len() - before)
     }
@@ -173,13 +177,13 @@ impl Secure {
 
     fn lend_outgoing(&mut self) {
         if self.outgoing.capacity() == 0 {
-            self.outgoing = pool::lend_send();
+            self.outgoing = pool::lend_receive();
         }
     }
 
     fn return_outgoing(&mut self) {
         if self.outgoing.is_empty() && self.outgoing.capacity() != 0 {
-            pool::return_send(std::mem::take(&mut self.outgoing));
+            pool::return_receive(std::mem::take(&mut self.outgoing));
         }
     }
 

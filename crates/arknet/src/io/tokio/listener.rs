@@ -25,7 +25,7 @@ pub(crate) enum Bound {
 pub(crate) enum Listener {
     Tcp(TcpListener),
     #[cfg(unix)]
-    Unix(UnixListener, SocketFile),
+    Unix(UnixListener, #[expect(dead_code, reason = "removes the file when dropped")] SocketFile),
 }
 
 /// An accepted socket, on its way to the lane that will own it.
