@@ -158,6 +158,10 @@ mod tests {
             decoder(4, 100, LIMIT).decode(&[0, 0, 0, 101]).unwrap_err(),
             refused
         );
+        assert_eq!(
+            decoder(4, 100, LIMIT).decode(&[0, 0, 0, 100]).unwrap(),
+            None
+        );
         let framing = Framing::big_endian(4, 100).unwrap();
         assert_eq!(framing.prefix(101).unwrap_err(), refused);
         assert!(framing.prefix(100).is_ok());

@@ -150,6 +150,11 @@ impl Framing {
     }
 }
 
+/// The example of the crate's README is of framing, and is run with the others here.
+#[doc = include_str!("../../README.md")]
+#[cfg(doctest)]
+struct Readme;
+
 #[cfg(test)]
 mod tests {
     use super::*;
