@@ -42,6 +42,12 @@ impl ClientConfig {
         }
     }
 
+    /// A configuration that no builder makes, such as one with a single cipher suite.
+    #[cfg(test)]
+    pub(super) fn from_rustls(config: rustls::ClientConfig) -> Self {
+        Self(Arc::new(config))
+    }
+
     pub(super) fn for_connection(&self) -> Arc<rustls::ClientConfig> {
         Arc::clone(&self.0)
     }

@@ -1,5 +1,10 @@
 //! Who is let in, and what the refused are told.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tracing::{Event, Level, Metadata, Subscriber, span};
+
 use super::pair::Pair;
 use super::pki::Authority;
 use crate::tls::{
@@ -102,6 +107,44 @@ fn a_client_that_accepts_anything_accepts_anything() {
         .unwrap();
     let pair = Pair::connected(&client, "localhost", &server);
     assert_eq!(pair.client.info().peer_certificates.len(), 1);
+}
+
+#[test]
+fn accepting_anything_is_warned_about() {
+    let warnings = Warnings::default();
+    tracing::subscriber::with_default(warnings.clone(), || {
+        ClientConfig::builder()
+            .dangerous_accept_any_certificate()
+            .build()
+            .unwrap();
+    });
+    assert_eq!(warnings.0.load(Ordering::Relaxed), 1);
+}
+
+/// Counts the warnings of this thread.
+#[derive(Clone, Default)]
+struct Warnings(Arc<AtomicUsize>);
+
+impl Subscriber for Warnings {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        *metadata.level() == Level::WARN && metadata.target().starts_with("arknet::tls")
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, _: &Event<'_>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
 }
 
 fn mutual(authority: &Authority, client_auth: ClientAuth, version: Version) -> ServerConfig {

@@ -1,5 +1,7 @@
 //! Data, room, key updates, and the limits of keys.
 
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+
 use super::pair::Pair;
 use super::pki::Authority;
 use crate::tls::pump::Pump;
@@ -13,6 +15,112 @@ fn connected(version: Version) -> Pair {
         .build()
         .unwrap();
     Pair::connected(&client, "localhost", &authority.server())
+}
+
+/// A client that offers nothing but `suite`, which decides keys and layout of the records.
+fn client_with(suite: rustls::SupportedCipherSuite, authority: &Authority) -> ClientConfig {
+    let provider = CryptoProvider {
+        cipher_suites: vec![suite],
+        ..aws_lc_rs::default_provider()
+    };
+    let mut config = rustls::ClientConfig::builder_with_provider(provider.into())
+        .with_protocol_versions(&[suite.version()])
+        .unwrap()
+        .with_root_certificates(authority.authorities().store())
+        .with_no_client_auth();
+    config.enable_secret_extraction = true;
+    ClientConfig::from_rustls(config)
+}
+
+#[test]
+fn every_cipher_suite_seals_what_the_other_side_opens() {
+    let authority = Authority::new();
+    let server = authority.server();
+    // Those for RSA differ in the handshake only, and this server's key is another.
+    let suites = aws_lc_rs::ALL_CIPHER_SUITES
+        .iter()
+        .filter(|suite| !format!("{suite:?}").contains("RSA"));
+    let mut tested = 0;
+    for &suite in suites {
+        let mut pair = Pair::connected(&client_with(suite, &authority), "localhost", &server);
+        assert_eq!(
+            pair.server.info().cipher_suite,
+            suite.suite().as_str().unwrap()
+        );
+        for length in [1, 1000, 16_384, 50_000] {
+            let text = pattern(length);
+            pair.client.seal(&text);
+            pair.server.seal(&text);
+            pair.run();
+            assert!(
+                pair.server.plain.split()[..] == text[..],
+                "{suite:?}: {length}"
+            );
+            assert!(
+                pair.client.plain.split()[..] == text[..],
+                "{suite:?}: {length}"
+            );
+        }
+        pair.client.close();
+        pair.run();
+        assert!(pair.server.pump.end_of_stream().is_ok(), "{suite:?}");
+        tested += 1;
+    }
+    assert_eq!(tested, 6, "three ciphers in two versions");
+}
+
+/// The sealing side alone against rustls's own connections, which know nothing of ours.
+#[test]
+fn rustls_opens_what_the_pump_seals_and_the_other_way_round() {
+    use std::io::{Read, Write};
+    let authority = Authority::new();
+    for &suite in aws_lc_rs::ALL_CIPHER_SUITES {
+        if format!("{suite:?}").contains("RSA") {
+            continue;
+        }
+        let config = client_with(suite, &authority).for_connection();
+        let name = "localhost".try_into().unwrap();
+        let mut theirs = rustls::ClientConnection::new(config, name).unwrap();
+        let mut ours = Pair::new(&authority.client(), "localhost", &authority.server()).server;
+        let exchange = |theirs: &mut rustls::ClientConnection, ours: &mut super::pair::End| {
+            for _ in 0..4 {
+                let mut wire = Vec::new();
+                while theirs.wants_write() {
+                    theirs.write_tls(&mut wire).unwrap();
+                }
+                ours.incoming.extend_from_slice(&wire);
+                ours.receive().unwrap();
+                let wire = ours.outgoing.split();
+                let mut rest = &wire[..];
+                while !rest.is_empty() {
+                    theirs.read_tls(&mut rest).unwrap();
+                    theirs.process_new_packets().unwrap();
+                }
+            }
+        };
+        exchange(&mut theirs, &mut ours);
+        theirs.writer().write_all(&pattern(12_345)).unwrap();
+        ours.seal(&pattern(10_000));
+        if suite.version().version == rustls::ProtocolVersion::TLSv1_3 {
+            theirs.refresh_traffic_keys().unwrap();
+            theirs.writer().write_all(b"under new keys").unwrap();
+        }
+        exchange(&mut theirs, &mut ours);
+        ours.seal(b"the end");
+        ours.close();
+        exchange(&mut theirs, &mut ours);
+
+        assert!(ours.plain[..12_345] == pattern(12_345)[..], "{suite:?}");
+        let mut read = Vec::new();
+        theirs.reader().read_to_end(&mut read).unwrap();
+        assert!(
+            read == [&pattern(10_000)[..], b"the end"].concat(),
+            "{suite:?}"
+        );
+        if suite.version().version == rustls::ProtocolVersion::TLSv1_3 {
+            assert_eq!(&ours.plain[12_345..], b"under new keys");
+        }
+    }
 }
 
 fn pattern(length: usize) -> Vec<u8> {
