@@ -3,7 +3,11 @@
 //! Nothing here owns a socket, a clock, a thread or a task: bytes and instants go in; bytes, events and the next deadline
 //! come out. The crate's `clippy.toml` and a test over its dependency tree prove it. [`engine`] has the contract.
 #![forbid(unsafe_code)]
-#![deny(clippy::iter_over_hash_type, clippy::disallowed_methods, clippy::disallowed_types)]
+#![deny(
+    clippy::iter_over_hash_type,
+    clippy::disallowed_methods,
+    clippy::disallowed_types
+)]
 
 pub mod buf;
 pub mod engine;

@@ -278,7 +278,9 @@ impl<T> Session<T> {
         if self.state != State::Open {
             return Err(Refusal::NotConnected);
         }
-        self.queue.admits(bytes).inspect_err(|_| self.refused = true)?;
+        self.queue
+            .admits(bytes)
+            .inspect_err(|_| self.refused = true)?;
         Ok(())
     }
 
@@ -287,7 +289,11 @@ impl<T> Session<T> {
         match self.state {
             State::Connecting => self.close_now(Cause::Local),
             State::Open => {
-                let cause = if self.peer_ended { Cause::Peer } else { Cause::Local };
+                let cause = if self.peer_ended {
+                    Cause::Peer
+                } else {
+                    Cause::Local
+                };
                 self.drain(cause, now.checked_add(self.config.close));
             }
             State::Draining | State::Closed => {}
@@ -376,7 +382,10 @@ impl<T> Session<T> {
         }
         if self.closed_due {
             self.closed_due = false;
-            return Some(Event::Closed { cause: self.cause, forced: self.forced });
+            return Some(Event::Closed {
+                cause: self.cause,
+                forced: self.forced,
+            });
         }
         None
     }

@@ -52,7 +52,8 @@ pub(crate) fn return_receive(mut buffer: BytesMut) {
 /// An empty send buffer.
 #[inline]
 pub(crate) fn lend_send() -> Vec<u8> {
-    POOL.with_borrow_mut(|pool| pool.send.pop()).unwrap_or_else(|| Vec::with_capacity(SEND_CAPACITY))
+    POOL.with_borrow_mut(|pool| pool.send.pop())
+        .unwrap_or_else(|| Vec::with_capacity(SEND_CAPACITY))
 }
 
 /// Takes a send buffer back.

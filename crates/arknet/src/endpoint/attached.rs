@@ -11,7 +11,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use arknet_proto::session::{Cause, Event, State};
 use super::core::{Core, Read};
 use super::error::{CloseReason, SendError};
 use super::inbox::Received;
@@ -20,6 +19,7 @@ use super::timers::Action;
 use crate::drive::stream::{READS_PER_TURN, rest};
 use crate::io::now;
 use crate::lanes::lock;
+use arknet_proto::session::{Cause, Event, State};
 
 thread_local! {
     static CURRENT: Cell<Option<Box<Attached>>> = const { Cell::new(None) };
@@ -46,11 +46,21 @@ const WAITING: usize = 16;
 impl Attached {
     pub(super) fn into_parts(self) -> (Box<Core>, CloseReason) {
         // The driver gives it back only when it has ended.
-        (Box::new(self.core), self.ended.unwrap_or(CloseReason::Aborted))
+        (
+            Box::new(self.core),
+            self.ended.unwrap_or(CloseReason::Aborted),
+        )
     }
 
     pub(super) fn new(core: Core) -> Box<Self> {
-        Box::new(Self { core, waiting: Vec::new(), waits: false, waits_for_flush: false, ended: None, pumping: false })
+        Box::new(Self {
+            core,
+            waiting: Vec::new(),
+            waits: false,
+            waits_for_flush: false,
+            ended: None,
+            pumping: false,
+        })
     }
 
     pub(super) fn ended(&self) -> Option<&CloseReason> {
@@ -149,7 +159,10 @@ impl Attached {
 #[inline]
 pub(super) fn with<T>(id: SessionId, function: impl FnOnce(&mut Attached) -> T) -> Option<T> {
     let mut slot = Slot(CURRENT.take());
-    let attached = slot.0.as_mut().filter(|attached| attached.core.session.id() == id)?;
+    let attached = slot
+        .0
+        .as_mut()
+        .filter(|attached| attached.core.session.id() == id)?;
     Some(function(attached))
 }
 
@@ -175,7 +188,11 @@ pub(super) struct Driver<F> {
 
 impl<F: Future<Output = ()>> Driver<F> {
     pub(super) fn new(attached: Box<Attached>, owner: Option<F>) -> Self {
-        Self { attached: Some(attached), owner: owner.map(Box::pin), cut: false }
+        Self {
+            attached: Some(attached),
+            owner: owner.map(Box::pin),
+            cut: false,
+        }
     }
 
     /// Polls everything. The connection comes back when it has closed and the owner is done.
@@ -354,7 +371,9 @@ fn push_messages(core: &mut Core) -> bool {
     let mut pushed = false;
     let mut room = inbox.has_room();
     while room {
-        let Some(message) = core.take_message() else { break };
+        let Some(message) = core.take_message() else {
+            break;
+        };
         inbox.push(message);
         pushed = true;
         room = inbox.has_room();
@@ -390,7 +409,9 @@ fn run_timers(core: &mut Core) {
             break;
         };
         // A key alone has nobody to be told to in async code, which waits by itself.
-        let Action::Run(mut run) = action else { continue };
+        let Action::Run(mut run) = action else {
+            continue;
+        };
         core.session.run_guarded(&mut run);
         if every.is_some() {
             core.session.keep_timer(&key, Action::Run(run));

@@ -42,7 +42,9 @@ pub(super) fn poll_session<H: Handler>(
 #[cold]
 fn closed_by_panic<H: Handler>(core: &mut Core, handler: &mut H) -> Poll<CloseReason> {
     while let Some(event) = core.session.engine_mut().poll_event() {
-        let Event::Closed { cause, .. } = event else { continue };
+        let Event::Closed { cause, .. } = event else {
+            continue;
+        };
         return Poll::Ready(close(core, handler, cause));
     }
     // It panicked while it heard of the end.
@@ -149,7 +151,9 @@ fn close<H: Handler>(
     let reason = core.session.reason(cause);
     // Completions first: `on_close` is the last thing that a session does.
     core.session.abandon();
-    let told = catch_unwind(AssertUnwindSafe(|| handler.on_close(&mut core.session, &reason)));
+    let told = catch_unwind(AssertUnwindSafe(|| {
+        handler.on_close(&mut core.session, &reason)
+    }));
     if let Err(panic) = told {
         core.session.panicked(&*panic);
     }

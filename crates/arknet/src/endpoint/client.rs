@@ -73,7 +73,9 @@ impl Client {
         let tenant: Weak<dyn Tenant> = Arc::downgrade(&(client.clone() as Arc<dyn Tenant>));
         lanes.admit(tenant);
         let core = Box::new(Core::new(session, setup.decoder.clone()));
-        lanes.next().spawn(run(client.clone(), setup, connector, style, core));
+        lanes
+            .next()
+            .spawn(run(client.clone(), setup, connector, style, core));
         client
     }
 
@@ -103,7 +105,10 @@ async fn run<S: Style>(
     style: S,
     core: Box<Core>,
 ) {
-    let mut end = End { client: &client, reason: CloseReason::Aborted };
+    let mut end = End {
+        client: &client,
+        reason: CloseReason::Aborted,
+    };
     let (mut core, reason) = connect_and_run(&client, &setup, &connector, &style, core).await;
     end.reason = reason;
     core.session.end_mail();
@@ -118,7 +123,9 @@ struct End<'a> {
 impl Drop for End<'_> {
     fn drop(&mut self) {
         self.client.handle.shared().end();
-        self.client.registry.remove(&self.client.handle, &self.reason);
+        self.client
+            .registry
+            .remove(&self.client.handle, &self.reason);
     }
 }
 
@@ -147,7 +154,10 @@ async fn connect_and_run<S: Style>(
             Err(reason) => reason,
         };
         if let Some(Observer(observer)) = &setup.observer {
-            observer(&Event::Ended { session: client.handle.id(), reason: &reason });
+            observer(&Event::Ended {
+                session: client.handle.id(),
+                reason: &reason,
+            });
         }
         let lost = matches!(reason, CloseReason::Peer | CloseReason::Error(_));
         if !lost || core.session.is_stopped() {
@@ -219,7 +229,9 @@ pub(crate) async fn connect(
         Ok(Ok(connection)) => Ok(connection),
         Ok(Err(CloseReason::Error(error))) => Err(error),
         // The lanes have ended.
-        Ok(Err(_)) | Err(_) => Err(Arc::new(Error::Closed { peer: super::error::Peer(None) })),
+        Ok(Err(_)) | Err(_) => Err(Arc::new(Error::Closed {
+            peer: super::error::Peer(None),
+        })),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use arknet_proto::session::State;
@@ -30,15 +30,24 @@ use crate::lanes::lock;
 pub struct Connection {
     handle: SessionHandle,
     /// What a sink waits for in another task than the connection's own.
-    flushing: Option<Waiting>,
-    making_room: Option<Waiting>,
+    flushing: Mutex<Option<Waiting>>,
+    making_room: Mutex<Option<Waiting>>,
+}
+
+/// A future that only its owner touches; the mutex is never locked, and makes the connection `Sync`.
+fn slot<T>(mutex: &mut Mutex<T>) -> &mut T {
+    mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
 type Waiting = Pin<Box<dyn Future<Output = Result<(), SendError>> + Send>>;
 
 impl Connection {
     pub(super) fn new(handle: SessionHandle) -> Self {
-        Self { handle, flushing: None, making_room: None }
+        Self {
+            handle,
+            flushing: Mutex::default(),
+            making_room: Mutex::default(),
+        }
     }
 
     fn shared(&self) -> &Arc<Shared> {
@@ -150,7 +159,9 @@ impl Connection {
     #[inline]
     pub fn try_send<'a>(&mut self, payload: impl Into<Payload<'a>>) -> Result<(), SendError> {
         let payload = payload.into();
-        match attached::with(self.id(), |attached| attached.core.session.submit(&payload, None)) {
+        match attached::with(self.id(), |attached| {
+            attached.core.session.submit(&payload, None)
+        }) {
             Some(result) => result,
             None => self.handle.send(payload),
         }
@@ -169,7 +180,9 @@ impl Connection {
     ) -> Result<(), SendError> {
         let mut write = Some(write);
         let sent = attached::with(self.id(), |attached| {
-            write.take().map(|write| attached.core.session.send_in_place(length, write))
+            write
+                .take()
+                .map(|write| attached.core.session.send_in_place(length, write))
         });
         match (sent.flatten(), write) {
             (Some(result), _) => result,
@@ -192,7 +205,12 @@ impl Connection {
         let mut completion = Some(completion);
         let sent = attached::with(self.id(), |attached| {
             let completion = completion.take()?;
-            Some(attached.core.session.submit(&payload, Some(Box::new(completion))))
+            Some(
+                attached
+                    .core
+                    .session
+                    .submit(&payload, Some(Box::new(completion))),
+            )
         });
         match (sent.flatten(), completion) {
             (Some(result), _) => result,
@@ -214,16 +232,17 @@ impl Connection {
 
     fn poll_flush_all(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SendError>> {
         if let Some(polled) = attached::with(self.id(), |attached| attached.poll_flush(cx)) {
-            self.flushing = None;
+            *slot(&mut self.flushing) = None;
             return polled;
         }
         let handle = &self.handle;
-        let flushing = self.flushing.get_or_insert_with(|| {
+        let waiting = slot(&mut self.flushing);
+        let flushing = waiting.get_or_insert_with(|| {
             let handle = handle.clone();
             Box::pin(async move { handle.flush().await })
         });
         let flushed = ready!(flushing.as_mut().poll(cx));
-        self.flushing = None;
+        *waiting = None;
         Poll::Ready(flushed)
     }
 
@@ -333,12 +352,13 @@ impl Sink<Bytes> for Connection {
         }
         let this = self.get_mut();
         let handle = &this.handle;
-        let making_room = this.making_room.get_or_insert_with(|| {
+        let waiting = slot(&mut this.making_room);
+        let making_room = waiting.get_or_insert_with(|| {
             let handle = handle.clone();
             Box::pin(async move { handle.room().await })
         });
         let made = ready!(making_room.as_mut().poll(cx));
-        this.making_room = None;
+        *waiting = None;
         Poll::Ready(made)
     }
 

@@ -37,7 +37,12 @@ pub(super) enum Read {
 
 impl Core {
     pub(super) fn new(session: Session, decoder: Decoder) -> Self {
-        Self { session, inbound: Inbound::new(decoder), deadline: Deadline::default(), delivered: 0 }
+        Self {
+            session,
+            inbound: Inbound::new(decoder),
+            deadline: Deadline::default(),
+            delivered: 0,
+        }
     }
 
     /// Begins anew for another connection of the same client.
@@ -103,7 +108,9 @@ impl Core {
                 Read::End
             }
             // While closing, a peer that resets has ended its stream too, if rudely.
-            Err(_) if self.state() == State::Draining && self.session.engine().queue().is_empty() => {
+            Err(_)
+                if self.state() == State::Draining && self.session.engine().queue().is_empty() =>
+            {
                 self.session.engine_mut().handle_peer_ended();
                 self.session.engine_mut().handle_ended();
                 Read::End
@@ -166,7 +173,9 @@ impl Core {
         shared.publish_queued(self.session.engine().queue().wire_bytes());
         shared.publish_state(self.state());
         if self.delivered != 0 {
-            shared.counters.delivered(std::mem::take(&mut self.delivered));
+            shared
+                .counters
+                .delivered(std::mem::take(&mut self.delivered));
         }
     }
 }

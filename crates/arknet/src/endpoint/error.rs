@@ -189,10 +189,14 @@ impl Error {
     /// Whom it blames.
     pub fn blame(&self) -> Blame {
         match self.kind() {
-            ErrorKind::Address | ErrorKind::Bind | ErrorKind::Config | ErrorKind::Lanes => Blame::Caller,
+            ErrorKind::Address | ErrorKind::Bind | ErrorKind::Config | ErrorKind::Lanes => {
+                Blame::Caller
+            }
             ErrorKind::Framing | ErrorKind::Tls => Blame::Peer,
             ErrorKind::Panic => Blame::Bug,
-            ErrorKind::Connect | ErrorKind::Timeout | ErrorKind::Io | ErrorKind::Closed => Blame::Network,
+            ErrorKind::Connect | ErrorKind::Timeout | ErrorKind::Io | ErrorKind::Closed => {
+                Blame::Network
+            }
         }
     }
 

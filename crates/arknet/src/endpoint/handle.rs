@@ -29,7 +29,11 @@ pub struct SessionHandle {
 
 impl SessionHandle {
     pub(crate) fn new(shared: Arc<Shared>, framing: Framing, filter: Option<SendFilter>) -> Self {
-        Self { shared, framing, filter }
+        Self {
+            shared,
+            framing,
+            filter,
+        }
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
@@ -100,7 +104,11 @@ impl SessionHandle {
         self.submit(payload.into(), Some(Box::new(completion)))
     }
 
-    fn submit(&self, payload: Payload<'_>, completion: Option<Completion>) -> Result<(), SendError> {
+    fn submit(
+        &self,
+        payload: Payload<'_>,
+        completion: Option<Completion>,
+    ) -> Result<(), SendError> {
         self.framing.prefix(payload.len())?;
         let payload = match self.filtered(&payload)? {
             Some(replaced) => replaced,
@@ -156,7 +164,9 @@ impl SessionHandle {
             // Registered before the attempt, so that room which is made in between is not missed.
             room.as_mut().enable();
             match self.submit(payload.clone(), None) {
-                Err(SendError::QueueFull { limits, message, .. }) if length <= limits.bytes => {
+                Err(SendError::QueueFull {
+                    limits, message, ..
+                }) if length <= limits.bytes => {
                     if let Some(message) = message {
                         payload = Payload::Owned(message);
                     }
@@ -206,7 +216,10 @@ impl SessionHandle {
     ///
     /// [`SendError::NotConnected`] if the session is gone, [`SendError::TooManyPosts`] if too many functions wait. A
     /// function that was accepted is dropped if the session ends before it runs.
-    pub fn post(&self, function: impl FnOnce(&mut Session) + Send + 'static) -> Result<(), SendError> {
+    pub fn post(
+        &self,
+        function: impl FnOnce(&mut Session) + Send + 'static,
+    ) -> Result<(), SendError> {
         self.shared.post(Box::new(function))
     }
 

@@ -41,7 +41,6 @@ impl Payload<'_> {
             Self::Owned(bytes) => bytes,
         }
     }
-
 }
 
 macro_rules! borrowed {

@@ -56,7 +56,9 @@ impl Registry {
             tally.report.dropped_messages += messages;
             if tally.ending {
                 match reason {
-                    CloseReason::Local | CloseReason::Peer if messages == 0 && !counters.was_cut() => {
+                    CloseReason::Local | CloseReason::Peer
+                        if messages == 0 && !counters.was_cut() =>
+                    {
                         tally.report.closed += 1;
                     }
                     _ => tally.report.forced += 1,
@@ -109,7 +111,11 @@ impl Registry {
         loop {
             let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
-            if self.len() == 0 || tokio::time::timeout_at(deadline.into(), changed).await.is_err() {
+            if self.len() == 0
+                || tokio::time::timeout_at(deadline.into(), changed)
+                    .await
+                    .is_err()
+            {
                 return;
             }
         }

@@ -78,7 +78,11 @@ impl Server {
         });
         let tenant: Weak<dyn Tenant> = Arc::downgrade(&(server.clone() as Arc<dyn Tenant>));
         lanes.admit(tenant);
-        let acceptor = Acceptor { server: server.clone(), style: Arc::new(style), stopping };
+        let acceptor = Acceptor {
+            server: server.clone(),
+            style: Arc::new(style),
+            stopping,
+        };
         lanes.next().spawn(async move {
             acceptor.run(bound).await;
             accepting.send_replace(true);
@@ -196,10 +200,20 @@ impl<S: Style> Acceptor<S> {
         let shared = Shared::new(setup.session.engine.send);
         let session = Session::new(&setup.session, shared);
         let handle = session.handle();
-        if !self.server.registry.admit(handle.clone(), setup.connections) {
-            return self.server.tell(&Event::Refused { limit: setup.connections });
+        if !self
+            .server
+            .registry
+            .admit(handle.clone(), setup.connections)
+        {
+            return self.server.tell(&Event::Refused {
+                limit: setup.connections,
+            });
         }
-        let task = SessionTask { server: self.server.clone(), style: self.style.clone(), handle };
+        let task = SessionTask {
+            server: self.server.clone(),
+            style: self.style.clone(),
+            handle,
+        };
         let core = Box::new(Core::new(session, setup.decoder.clone()));
         let lane: Lane = self.server.lanes.next();
         lane.spawn(task.run(core, accepted));
@@ -226,9 +240,15 @@ struct SessionTask<S> {
 
 impl<S: Style> SessionTask<S> {
     async fn run(self, core: Box<Core>, accepted: Accepted) {
-        let mut end = End { task: &self, reason: CloseReason::Aborted };
+        let mut end = End {
+            task: &self,
+            reason: CloseReason::Aborted,
+        };
         let reason = self.serve(core, accepted).await;
-        self.server.tell(&Event::Ended { session: self.handle.id(), reason: &reason });
+        self.server.tell(&Event::Ended {
+            session: self.handle.id(),
+            reason: &reason,
+        });
         end.reason = reason;
     }
 
@@ -237,7 +257,10 @@ impl<S: Style> SessionTask<S> {
             Ok(transport) => {
                 let within = self.server.setup.session.engine.connect;
                 let peer = super::error::Peer(transport.socket().peer_address().ok());
-                let timed_out = || Error::HandshakeTimeout { peer: peer.clone(), within };
+                let timed_out = || Error::HandshakeTimeout {
+                    peer: peer.clone(),
+                    within,
+                };
                 shake_hands(&mut core, transport, timed_out).await
             }
             Err(error) => Err(CloseReason::Error(Arc::new(error))),
@@ -254,7 +277,10 @@ impl<S: Style> SessionTask<S> {
             Err(reason) => {
                 if let CloseReason::Error(error) = &reason {
                     tracing::debug!(session = %self.handle.id(), %error, "not opened");
-                    self.server.tell(&Event::HandshakeFailed { session: self.handle.id(), error });
+                    self.server.tell(&Event::HandshakeFailed {
+                        session: self.handle.id(),
+                        error,
+                    });
                 }
                 reason
             }
@@ -262,14 +288,22 @@ impl<S: Style> SessionTask<S> {
     }
 
     fn transport(&self, accepted: Accepted, core: &Core) -> Result<Transport, Error> {
-        let io = |source| Error::Io { doing: "accept", peer: core.session.peer(), source };
+        let io = |source| Error::Io {
+            doing: "accept",
+            peer: core.session.peer(),
+            source,
+        };
         let socket: Socket = accepted.register().map_err(io)?;
         socket.configure(&self.server.setup.options).map_err(io)?;
         #[cfg(feature = "tls")]
         if let Some(tls) = &self.server.setup.tls {
-            let pump = crate::tls::Pump::server(tls)
-                .map_err(|source| Error::Tls { peer: core.session.peer(), source })?;
-            return Ok(Transport::Secure(Box::new(super::transport::Secure::new(socket, pump))));
+            let pump = crate::tls::Pump::server(tls).map_err(|source| Error::Tls {
+                peer: core.session.peer(),
+                source,
+            })?;
+            return Ok(Transport::Secure(Box::new(super::transport::Secure::new(
+                socket, pump,
+            ))));
         }
         Ok(Transport::Plain(socket))
     }
@@ -284,6 +318,9 @@ struct End<'a, S> {
 impl<S> Drop for End<'_, S> {
     fn drop(&mut self) {
         self.task.handle.shared().end();
-        self.task.server.registry.remove(&self.task.handle, &self.reason);
+        self.task
+            .server
+            .registry
+            .remove(&self.task.handle, &self.reason);
     }
 }

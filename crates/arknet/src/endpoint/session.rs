@@ -90,7 +90,11 @@ impl Session {
 
     /// A handle that can be cloned, sent to other threads, and outlives the session.
     pub fn handle(&self) -> SessionHandle {
-        SessionHandle::new(self.shared.clone(), self.framing.clone(), self.filter.clone())
+        SessionHandle::new(
+            self.shared.clone(),
+            self.framing.clone(),
+            self.filter.clone(),
+        )
     }
 
     /// The address of this end.
@@ -192,11 +196,14 @@ impl Session {
         completion: Option<Completion>,
     ) -> Result<(), SendError> {
         let prefix = self.framing.prefix(payload.len())?;
-        self.admit(payload.len()).map_err(|error| error.with_payload(payload))?;
+        self.admit(payload.len())
+            .map_err(|error| error.with_payload(payload))?;
         self.lend();
         let queue = self.engine.queue_mut();
         match payload {
-            Payload::Borrowed(bytes) => queue.push(prefix.as_slice(), bytes, Account::Own, completion),
+            Payload::Borrowed(bytes) => {
+                queue.push(prefix.as_slice(), bytes, Account::Own, completion)
+            }
             Payload::Owned(bytes) => {
                 queue.push_bytes(prefix.as_slice(), bytes.clone(), Account::Own, completion);
             }
@@ -212,8 +219,13 @@ impl Session {
         completion: Option<Completion>,
     ) -> Result<(), SendError> {
         // The room is asked for before the filter runs, which is to see no message that is refused anyway.
-        self.admit(payload.len()).map_err(|error| error.with_payload(payload))?;
-        match self.filter.as_ref().and_then(|filter| filter(payload.as_slice())) {
+        self.admit(payload.len())
+            .map_err(|error| error.with_payload(payload))?;
+        match self
+            .filter
+            .as_ref()
+            .and_then(|filter| filter(payload.as_slice()))
+        {
             Some(replaced) => self.submit_plain(&Payload::Owned(replaced), completion),
             None => self.submit_plain(payload, completion),
         }
@@ -318,10 +330,21 @@ impl Session {
         function: impl FnMut(&mut Session) + Send + 'static,
     ) {
         let every = every.max(LEAST_INTERVAL);
-        self.start_timer(key.into(), every, Some(every), Action::Run(Box::new(function)));
+        self.start_timer(
+            key.into(),
+            every,
+            Some(every),
+            Action::Run(Box::new(function)),
+        );
     }
 
-    fn start_timer(&mut self, key: TimerKey, after: Duration, every: Option<Duration>, action: Action) {
+    fn start_timer(
+        &mut self,
+        key: TimerKey,
+        after: Duration,
+        every: Option<Duration>,
+        action: Action,
+    ) {
         // A time that the clock cannot express is never.
         if let Some(at) = now().checked_add(after) {
             self.rare().timers.set(key, at, every, action);
@@ -331,13 +354,17 @@ impl Session {
     /// Cancels a timer, and says whether there was one.
     pub fn cancel_timer(&mut self, key: impl Into<TimerKey>) -> bool {
         let key = key.into();
-        self.rare.as_mut().is_some_and(|rare| rare.timers.cancel(&key))
+        self.rare
+            .as_mut()
+            .is_some_and(|rare| rare.timers.cancel(&key))
     }
 
     /// Whether there is a timer with this key.
     pub fn has_timer(&self, key: impl Into<TimerKey>) -> bool {
         let key = key.into();
-        self.rare.as_ref().is_some_and(|rare| rare.timers.contains(&key))
+        self.rare
+            .as_ref()
+            .is_some_and(|rare| rare.timers.contains(&key))
     }
 
     /// Keeps a value with the session; it replaces the last one. It is dropped with the session.
@@ -385,8 +412,17 @@ impl Session {
     /// Nothing will read the mail any more: what is left of it completes, and new mail is refused.
     pub(super) fn end_mail(&mut self) {
         for mail in self.shared.end_mail() {
-            if let Mail::Send { generation, payload, completion } = mail {
-                self.refuse(payload.len(), completion, SendError::ConnectionLost { generation });
+            if let Mail::Send {
+                generation,
+                payload,
+                completion,
+            } = mail
+            {
+                self.refuse(
+                    payload.len(),
+                    completion,
+                    SendError::ConnectionLost { generation },
+                );
             }
         }
     }
@@ -441,7 +477,9 @@ impl Session {
 
     /// Whether `cx` wakes the connection's task itself, not a part of it.
     pub(super) fn is_own_waker(&self, cx: &Context<'_>) -> bool {
-        self.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()))
+        self.waker
+            .as_ref()
+            .is_some_and(|waker| waker.will_wake(cx.waker()))
     }
 
     /// Hands over what waits, ends the direction when the engine asks, and keeps the fault if there is one.
@@ -450,7 +488,8 @@ impl Session {
         let Some(transport) = &mut self.transport else {
             return;
         };
-        if self.engine.queue().is_empty() && !transport.has_own_bytes() && !self.engine.wants_end() {
+        if self.engine.queue().is_empty() && !transport.has_own_bytes() && !self.engine.wants_end()
+        {
             return;
         }
         match transport.poll_flush(cx, self.engine.queue_mut()) {
@@ -471,7 +510,9 @@ impl Session {
     /// that takes its place in the queue.
     pub(super) fn when_flushed(&mut self, completion: Completion) {
         if self.engine.state() == State::Open || self.engine.state() == State::Draining {
-            self.engine.queue_mut().push(&[], &[], Account::Unaccounted, Some(completion));
+            self.engine
+                .queue_mut()
+                .push(&[], &[], Account::Unaccounted, Some(completion));
         } else {
             let generation = self.shared.generation();
             completion(self, Err(SendError::ConnectionLost { generation }));
@@ -480,7 +521,10 @@ impl Session {
 
     /// Whether everything accepted has been handed to the transport.
     pub(super) fn is_flushed(&self) -> bool {
-        let own = self.transport.as_ref().is_some_and(Transport::has_own_bytes);
+        let own = self
+            .transport
+            .as_ref()
+            .is_some_and(Transport::has_own_bytes);
         self.engine.queue().is_empty() && !own
     }
 
@@ -513,7 +557,11 @@ impl Session {
     pub(super) fn error(&self, doing: &'static str, error: TransportError) -> Error {
         let peer = self.peer();
         match error {
-            TransportError::Io(source) => Error::Io { doing, peer, source },
+            TransportError::Io(source) => Error::Io {
+                doing,
+                peer,
+                source,
+            },
             #[cfg(feature = "tls")]
             TransportError::Tls(source) => Error::Tls { peer, source },
         }
@@ -556,7 +604,11 @@ impl Session {
         self.inbox_news = true;
         for mail in queue {
             match mail {
-                Mail::Send { generation, payload, completion } => {
+                Mail::Send {
+                    generation,
+                    payload,
+                    completion,
+                } => {
                     self.take_send(generation, payload, completion);
                 }
                 Mail::Post(post) => self.run_guarded(post),
@@ -572,7 +624,12 @@ impl Session {
         self.shared.publish_state(self.engine.state());
     }
 
-    fn take_send(&mut self, generation: u64, payload: bytes::Bytes, completion: Option<Completion>) {
+    fn take_send(
+        &mut self,
+        generation: u64,
+        payload: bytes::Bytes,
+        completion: Option<Completion>,
+    ) {
         let sendable = matches!(self.engine.state(), State::Open);
         let length = payload.len();
         match self.framing.prefix(length) {
@@ -616,7 +673,9 @@ impl Session {
         if let Some((bytes, operations)) = self.engine.queue_mut().take_released() {
             self.shared.account.release(bytes, operations);
         }
-        self.shared.counters.dropped(abandoned.bytes, abandoned.operations);
+        self.shared
+            .counters
+            .dropped(abandoned.bytes, abandoned.operations);
         self.shared.publish_queued(0);
         let cut = self.engine.is_cut() || abandoned.operations != 0;
         self.shared.counters.set_cut(cut);
@@ -662,7 +721,10 @@ impl Session {
     }
 
     /// The next timer of the application that is due.
-    pub(super) fn poll_timer(&mut self, at: Instant) -> Option<(TimerKey, Action, Option<Duration>)> {
+    pub(super) fn poll_timer(
+        &mut self,
+        at: Instant,
+    ) -> Option<(TimerKey, Action, Option<Duration>)> {
         self.rare.as_mut()?.timers.poll(at)
     }
 

@@ -54,7 +54,11 @@ impl fmt::Display for SessionId {
 
 /// Something from outside, in order.
 pub(crate) enum Mail {
-    Send { generation: u64, payload: Bytes, completion: Option<Completion> },
+    Send {
+        generation: u64,
+        payload: Bytes,
+        completion: Option<Completion>,
+    },
     Post(Post),
 }
 
@@ -161,7 +165,10 @@ impl Counters {
 
     /// Payload bytes and messages that were accepted and not handed over.
     pub(crate) fn all_dropped(&self) -> (u64, u64) {
-        (self.dropped_bytes.load(Ordering::Relaxed), self.dropped_messages.load(Ordering::Relaxed))
+        (
+            self.dropped_bytes.load(Ordering::Relaxed),
+            self.dropped_messages.load(Ordering::Relaxed),
+        )
     }
 
     /// Whether the last connection was cut.
@@ -177,12 +184,15 @@ impl Counters {
     #[inline]
     pub(crate) fn delivered(&self, messages: u64) {
         let before = self.received_messages.load(Ordering::Relaxed);
-        self.received_messages.store(before + messages, Ordering::Relaxed);
+        self.received_messages
+            .store(before + messages, Ordering::Relaxed);
     }
 
     pub(crate) fn dropped(&self, bytes: usize, messages: usize) {
-        self.dropped_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-        self.dropped_messages.fetch_add(messages as u64, Ordering::Relaxed);
+        self.dropped_bytes
+            .fetch_add(bytes as u64, Ordering::Relaxed);
+        self.dropped_messages
+            .fetch_add(messages as u64, Ordering::Relaxed);
     }
 }
 
@@ -301,7 +311,11 @@ impl Shared {
         if let Err(error) = self.account.reserve(accounted) {
             return Err(error.with_message(payload));
         }
-        let mail = Mail::Send { generation, payload, completion };
+        let mail = Mail::Send {
+            generation,
+            payload,
+            completion,
+        };
         let mut mailbox = lock(&self.mailbox);
         if mailbox.ended {
             drop(mailbox);

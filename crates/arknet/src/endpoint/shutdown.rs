@@ -79,8 +79,13 @@ impl Once {
                     let _ = report.send(work.await);
                 });
                 // Lanes that end first take the report with them.
-                let done = reported.map(|report| Arc::new(report.unwrap_or_default())).boxed();
-                Shutdown { done: done.shared(), lanes: lanes.clone() }
+                let done = reported
+                    .map(|report| Arc::new(report.unwrap_or_default()))
+                    .boxed();
+                Shutdown {
+                    done: done.shared(),
+                    lanes: lanes.clone(),
+                }
             })
             .clone()
     }

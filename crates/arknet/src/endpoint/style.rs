@@ -46,7 +46,8 @@ where
     }
 
     fn connect_failed(&self, handler: &mut H, core: &mut Core, error: &Arc<Error>) {
-        core.session.run_guarded(|session| handler.on_connect_failed(session, error));
+        core.session
+            .run_guarded(|session| handler.on_connect_failed(session, error));
     }
 }
 

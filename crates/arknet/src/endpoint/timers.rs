@@ -57,7 +57,13 @@ pub(super) struct Timers {
 }
 
 impl Timers {
-    pub(super) fn set(&mut self, key: TimerKey, at: Instant, every: Option<Duration>, action: Action) {
+    pub(super) fn set(
+        &mut self,
+        key: TimerKey,
+        at: Instant,
+        every: Option<Duration>,
+        action: Action,
+    ) {
         self.due.set(key.clone(), at);
         self.set.insert(key, Timer { action, every });
     }
@@ -82,7 +88,13 @@ impl Timers {
         if let Some(every) = timer.every {
             // Armed before it runs, so that it can cancel or replace itself. Missed times are skipped.
             self.due.set(key.clone(), now + every);
-            self.set.insert(key.clone(), Timer { action: Action::Tell, every: Some(every) });
+            self.set.insert(
+                key.clone(),
+                Timer {
+                    action: Action::Tell,
+                    every: Some(every),
+                },
+            );
         }
         Some((key, timer.action, timer.every))
     }

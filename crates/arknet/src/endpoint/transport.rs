@@ -61,9 +61,7 @@ impl Transport {
         into: &mut BytesMut,
     ) -> Poll<Result<usize, TransportError>> {
         match self {
-            Self::Plain(socket) => {
-                Poll::Ready(Ok(ready!(stream::poll_receive(socket, cx, into))?))
-            }
+            Self::Plain(socket) => Poll::Ready(Ok(ready!(stream::poll_receive(socket, cx, into))?)),
             #[cfg(feature = "tls")]
             Self::Secure(secure) => secure.poll_receive(cx, into),
         }

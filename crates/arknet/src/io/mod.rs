@@ -24,7 +24,11 @@ pub(crate) trait Stream: Send + Unpin {
     ///
     /// A read that comes back shorter than the room has proved the socket empty, and the next call says so without a
     /// system call: offer more room than is needed.
-    fn poll_receive(&mut self, cx: &mut Context<'_>, into: &mut BytesMut) -> Poll<io::Result<usize>>;
+    fn poll_receive(
+        &mut self,
+        cx: &mut Context<'_>,
+        into: &mut BytesMut,
+    ) -> Poll<io::Result<usize>>;
 
     /// Hands bytes to the transport and returns how many it took.
     fn poll_send(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;

@@ -56,11 +56,21 @@ impl std::fmt::Debug for Manual {
 
 impl Manual {
     pub(super) fn new() -> Result<Self, LanesError> {
-        let runtime =
-            Builder::new_current_thread().enable_all().build().map_err(LanesError::Start)?;
-        let set = Set { tasks: FuturesUnordered::new(), alarm: Alarm::default() };
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(LanesError::Start)?;
+        let set = Set {
+            tasks: FuturesUnordered::new(),
+            alarm: Alarm::default(),
+        };
         let core = Mutex::new(Core { runtime, set });
-        Ok(Self { shared: Arc::new(Shared { core, inbox: Mutex::default() }) })
+        Ok(Self {
+            shared: Arc::new(Shared {
+                core,
+                inbox: Mutex::default(),
+            }),
+        })
     }
 
     pub(super) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
@@ -187,7 +197,9 @@ impl Alarm {
             let timer = unsafe { tokio::io::unix::AsyncFd::register(timer) };
             self.timer = Some(timer.map_err(std::io::Error::from)?);
         }
-        let Some(timer) = &self.timer else { return Ok(()) };
+        let Some(timer) = &self.timer else {
+            return Ok(());
+        };
         // 0 would disarm the timer; a deadline that has passed fires at once.
         let left = deadline
             .saturating_duration_since(crate::io::now())
@@ -196,7 +208,13 @@ impl Alarm {
             tv_sec: left.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: left.subsec_nanos().into(),
         };
-        let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: value };
+        let once = Itimerspec {
+            it_interval: Timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            },
+            it_value: value,
+        };
         timerfd_settime(timer.get_ref(), TimerfdTimerFlags::empty(), &once)?;
         Ok(())
     }

@@ -21,10 +21,10 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 pub use error::LanesError;
-pub(crate) use spin::worked;
 use manual::Manual;
-use tasks::Tasks;
+pub(crate) use spin::worked;
 pub use tasks::LanesReport;
+use tasks::Tasks;
 use threads::Threads;
 
 /// The most threads that one `Lanes` may have: more is a mistake in a configuration.
@@ -65,7 +65,10 @@ impl std::fmt::Debug for Inner {
             Model::Current(_) => "current",
             Model::Manual(_) => "manual",
         };
-        f.debug_struct("Lanes").field("model", &model).field("count", &self.count()).finish()
+        f.debug_struct("Lanes")
+            .field("model", &model)
+            .field("count", &self.count())
+            .finish()
     }
 }
 
@@ -102,7 +105,10 @@ impl Lanes {
         start: impl FnOnce(usize) -> Result<Threads, LanesError>,
     ) -> Result<Self, LanesError> {
         if threads == 0 || threads > MAX_THREADS {
-            return Err(LanesError::Threads { asked: threads, most: MAX_THREADS });
+            return Err(LanesError::Threads {
+                asked: threads,
+                most: MAX_THREADS,
+            });
         }
         Ok(Self::of(Model::Threads(start(threads)?)))
     }
@@ -133,7 +139,9 @@ impl Lanes {
             tasks: Arc::default(),
             tenants: Mutex::default(),
         };
-        Self { inner: Arc::new(inner) }
+        Self {
+            inner: Arc::new(inner),
+        }
     }
 
     /// Lets each lane look for work for `duration` after the last work before it sleeps.
@@ -184,7 +192,10 @@ impl Lanes {
             Model::Current(handle) => Place::Runtime(handle.clone()),
             Model::Manual(manual) => Place::Manual(manual.clone()),
         };
-        Lane { place, tasks: self.inner.tasks.clone() }
+        Lane {
+            place,
+            tasks: self.inner.tasks.clone(),
+        }
     }
 
     /// Does what is ready on a manual lane, without waiting.
@@ -262,7 +273,10 @@ impl Lanes {
         if let Model::Threads(threads) = &self.inner.model {
             threads.stop();
         }
-        LanesReport { finished: left == 0, tasks_left: left }
+        LanesReport {
+            finished: left == 0,
+            tasks_left: left,
+        }
     }
 }
 
@@ -288,10 +302,11 @@ impl Lane {
             Place::Manual(manual) => manual.spawn(counted),
         }
     }
-
 }
 
 /// Locks a mutex whose data stay whole whatever happens while it is held.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }

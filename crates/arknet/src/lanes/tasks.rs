@@ -55,7 +55,9 @@ async fn tokio_timeout<F: Future>(deadline: Instant, future: F) -> Result<F::Out
     if tokio::runtime::Handle::try_current().is_err() {
         return Ok(future.await);
     }
-    tokio::time::timeout_at(deadline.into(), future).await.map_err(|_| ())
+    tokio::time::timeout_at(deadline.into(), future)
+        .await
+        .map_err(|_| ())
 }
 
 struct Guard(Arc<Tasks>);

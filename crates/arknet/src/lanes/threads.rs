@@ -19,7 +19,10 @@ enum Engine {
     /// tokio's multi-thread scheduler. It is taken when it ends.
     Pool(Mutex<Option<Runtime>>),
     /// A current-thread runtime per thread; each ends when the sender says so or is gone.
-    Single { stop: watch::Sender<bool>, shared: bool },
+    Single {
+        stop: watch::Sender<bool>,
+        shared: bool,
+    },
 }
 
 impl Threads {
@@ -35,7 +38,10 @@ impl Threads {
             .build()
             .map_err(LanesError::Start)?;
         let handles = vec![runtime.handle().clone()];
-        Ok(Self { handles, engine: Engine::Pool(Mutex::new(Some(runtime))) })
+        Ok(Self {
+            handles,
+            engine: Engine::Pool(Mutex::new(Some(runtime))),
+        })
     }
 
     /// A scheduler for each thread.
@@ -49,7 +55,10 @@ impl Threads {
         for index in 0..threads {
             handles.push(start(index, stopped.clone()).map_err(LanesError::Start)?);
         }
-        Ok(Self { handles, engine: Engine::Single { stop, shared } })
+        Ok(Self {
+            handles,
+            engine: Engine::Single { stop, shared },
+        })
     }
 
     pub(super) fn name(&self) -> &'static str {
@@ -102,12 +111,14 @@ impl Drop for Threads {
 fn start(index: usize, mut stopped: watch::Receiver<bool>) -> io::Result<Handle> {
     let runtime = Arc::new(Builder::new_current_thread().enable_all().build()?);
     let handle = runtime.handle().clone();
-    std::thread::Builder::new().name(format!("arknet-lane-{index}")).spawn(move || {
-        // An error means that the sender is gone, which ends the lane as well.
-        runtime.block_on(async { drop(stopped.wait_for(|stop| *stop).await) });
-        if let Ok(runtime) = Arc::try_unwrap(runtime) {
-            runtime.shutdown_background();
-        }
-    })?;
+    std::thread::Builder::new()
+        .name(format!("arknet-lane-{index}"))
+        .spawn(move || {
+            // An error means that the sender is gone, which ends the lane as well.
+            runtime.block_on(async { drop(stopped.wait_for(|stop| *stop).await) });
+            if let Ok(runtime) = Arc::try_unwrap(runtime) {
+                runtime.shutdown_background();
+            }
+        })?;
     Ok(handle)
 }

@@ -38,7 +38,10 @@ impl FromStr for Address {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let wrong = |reason| Error::Address { text: text.to_owned(), reason };
+        let wrong = |reason| Error::Address {
+            text: text.to_owned(),
+            reason,
+        };
         if let Some(path) = text.strip_prefix("unix:") {
             return match path {
                 "" => Err(wrong("the path is empty")),
@@ -50,13 +53,17 @@ impl FromStr for Address {
             return Ok(Self::Ip(address));
         }
         let (host, port) = text.rsplit_once(':').ok_or(wrong("there is no port"))?;
-        let port = port.parse().map_err(|_| wrong("the port is not a number from 0 to 65,535"))?;
+        let port = port
+            .parse()
+            .map_err(|_| wrong("the port is not a number from 0 to 65,535"))?;
         host_and_port(host, port).map_err(wrong)
     }
 }
 
 fn host_and_port(host: &str, port: u16) -> Result<Address, &'static str> {
-    let bracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let bracketed = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'));
     match bracketed {
         None if host.contains(':') => Err("an IPv6 address is written in brackets"),
         Some(inner) if !inner.contains(':') => Err("only an IPv6 address is written in brackets"),
@@ -125,7 +132,10 @@ impl ToAddress for SocketAddr {
 impl ToAddress for (&str, u16) {
     fn to_address(self) -> Result<Address, Error> {
         let (host, port) = self;
-        named(host, port).map_err(|reason| Error::Address { text: host.to_owned(), reason })
+        named(host, port).map_err(|reason| Error::Address {
+            text: host.to_owned(),
+            reason,
+        })
     }
 }
 
@@ -164,9 +174,13 @@ mod tests {
 
     #[test]
     fn addresses_are_read_and_written() {
-        for text in
-            ["127.0.0.1:80", "[::1]:80", "[fe80::1%eth0]:9", "example.org:443", "unix:/run/a.sock"]
-        {
+        for text in [
+            "127.0.0.1:80",
+            "[::1]:80",
+            "[fe80::1%eth0]:9",
+            "example.org:443",
+            "unix:/run/a.sock",
+        ] {
             assert_eq!(read(text).to_string(), text);
         }
         assert!(matches!(read("[::1]:80"), Address::Ip(_)));

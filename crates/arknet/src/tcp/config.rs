@@ -32,7 +32,11 @@ pub struct Keepalive {
 
 impl Default for Keepalive {
     fn default() -> Self {
-        Self { idle: Duration::from_secs(60), interval: Duration::from_secs(3), probes: 3 }
+        Self {
+            idle: Duration::from_secs(60),
+            interval: Duration::from_secs(3),
+            probes: 3,
+        }
     }
 }
 
@@ -46,7 +50,11 @@ impl Keepalive {
         if !(1..=127).contains(&self.probes) {
             return Err(Error::Config("keepalive probes are 1 to 127"));
         }
-        Ok(io::Keepalive { idle: self.idle, interval: self.interval, probes: self.probes })
+        Ok(io::Keepalive {
+            idle: self.idle,
+            interval: self.interval,
+            probes: self.probes,
+        })
     }
 }
 
@@ -94,7 +102,9 @@ impl Common {
 
     fn session(&self) -> Result<SessionConfig, Error> {
         if self.send.operations == 0 || self.send.bytes == 0 {
-            return Err(Error::Config("a send queue holds at least one operation and one byte"));
+            return Err(Error::Config(
+                "a send queue holds at least one operation and one byte",
+            ));
         }
         Ok(SessionConfig {
             framing: self.framing.clone(),
@@ -273,7 +283,9 @@ impl ServerConfig {
 
     pub(super) fn setup(&self) -> Result<ServerSetup, Error> {
         if self.connections == 0 {
-            return Err(Error::Config("a server has room for at least one connection"));
+            return Err(Error::Config(
+                "a server has room for at least one connection",
+            ));
         }
         Ok(ServerSetup {
             session: self.common.session()?,
@@ -361,9 +373,12 @@ impl ClientConfig {
         let tls = match &self.tls {
             None => None,
             Some((tls, name)) => {
-                let host = name.clone().or_else(|| address.host()).ok_or(Error::Config(
-                    "TLS over a Unix domain socket needs the name to verify: tls_with_name",
-                ))?;
+                let host = name
+                    .clone()
+                    .or_else(|| address.host())
+                    .ok_or(Error::Config(
+                        "TLS over a Unix domain socket needs the name to verify: tls_with_name",
+                    ))?;
                 Some((tls.clone(), host))
             }
         };

@@ -31,16 +31,21 @@ pub(crate) struct Dialer {
 
 impl Connector for Dialer {
     async fn connect(&self) -> Result<Transport, Error> {
-        let failed = |source| Error::Connect { address: self.address.to_string(), source };
+        let failed = |source| Error::Connect {
+            address: self.address.to_string(),
+            source,
+        };
         let socket = match &self.address {
             Address::Ip(address) => Socket::Tcp(TcpStream::connect(address).await.map_err(failed)?),
             Address::Name(host, port) => {
                 Socket::Tcp(race(resolve(host, *port).await?).await.map_err(failed)?)
             }
             #[cfg(unix)]
-            Address::Unix(path) => {
-                Socket::Unix(tokio::net::UnixStream::connect(path).await.map_err(failed)?)
-            }
+            Address::Unix(path) => Socket::Unix(
+                tokio::net::UnixStream::connect(path)
+                    .await
+                    .map_err(failed)?,
+            ),
             #[cfg(not(unix))]
             Address::Unix(_) => return Err(failed(io::ErrorKind::Unsupported.into())),
         };
@@ -49,7 +54,10 @@ impl Connector for Dialer {
     }
 
     fn timed_out(&self) -> Error {
-        Error::ConnectTimeout { address: self.address.to_string(), within: self.within }
+        Error::ConnectTimeout {
+            address: self.address.to_string(),
+            within: self.within,
+        }
     }
 }
 
@@ -68,11 +76,19 @@ impl Dialer {
 }
 
 async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, Error> {
-    let failed = |source| Error::Resolve { host: host.to_owned(), source };
-    let addresses = tokio::net::lookup_host((host, port)).await.map_err(failed)?;
+    let failed = |source| Error::Resolve {
+        host: host.to_owned(),
+        source,
+    };
+    let addresses = tokio::net::lookup_host((host, port))
+        .await
+        .map_err(failed)?;
     let addresses = alternate(addresses.take(ADDRESSES));
     if addresses.is_empty() {
-        return Err(failed(io::Error::new(io::ErrorKind::NotFound, "the name has no address")));
+        return Err(failed(io::Error::new(
+            io::ErrorKind::NotFound,
+            "the name has no address",
+        )));
     }
     Ok(addresses)
 }
@@ -81,8 +97,14 @@ async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, Error> {
 fn alternate(addresses: impl Iterator<Item = SocketAddr>) -> Vec<SocketAddr> {
     let (mut first, mut second) = (VecDeque::<SocketAddr>::new(), VecDeque::new());
     for address in addresses {
-        let same = first.front().is_none_or(|one| one.is_ipv4() == address.is_ipv4());
-        if same { first.push_back(address) } else { second.push_back(address) }
+        let same = first
+            .front()
+            .is_none_or(|one| one.is_ipv4() == address.is_ipv4());
+        if same {
+            first.push_back(address)
+        } else {
+            second.push_back(address)
+        }
     }
     let mut ordered = Vec::with_capacity(first.len() + second.len());
     while !first.is_empty() || !second.is_empty() {
@@ -106,7 +128,9 @@ async fn race(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
         let answer = if waiting.len() == 0 {
             attempts.next().await
         } else {
-            tokio::time::timeout(ATTEMPT_DELAY, attempts.next()).await.unwrap_or(None)
+            tokio::time::timeout(ATTEMPT_DELAY, attempts.next())
+                .await
+                .unwrap_or(None)
         };
         match answer {
             Some(Ok(stream)) => return Ok(stream),
@@ -122,9 +146,27 @@ mod tests {
 
     #[test]
     fn families_alternate_beginning_with_the_first() {
-        let addresses = ["[::1]:1", "[::2]:1", "[::3]:1", "127.0.0.1:1", "127.0.0.2:1"];
+        let addresses = [
+            "[::1]:1",
+            "[::2]:1",
+            "[::3]:1",
+            "127.0.0.1:1",
+            "127.0.0.2:1",
+        ];
         let addresses = addresses.iter().map(|text| text.parse().unwrap());
-        let ordered: Vec<String> = alternate(addresses).iter().map(ToString::to_string).collect();
-        assert_eq!(ordered, ["[::1]:1", "127.0.0.1:1", "[::2]:1", "127.0.0.2:1", "[::3]:1"]);
+        let ordered: Vec<String> = alternate(addresses)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(
+            ordered,
+            [
+                "[::1]:1",
+                "127.0.0.1:1",
+                "[::2]:1",
+                "127.0.0.2:1",
+                "[::3]:1"
+            ]
+        );
     }
 }

@@ -72,7 +72,10 @@ impl Server {
         let address = address.to_address()?;
         let setup = config.setup()?;
         let bound = bind(&address, config)?;
-        let failed = |source| Error::Bind { address: address.to_string(), source };
+        let failed = |source| Error::Bind {
+            address: address.to_string(),
+            source,
+        };
         let inner = endpoint::server::Server::start(setup, lanes, bound, style).map_err(failed)?;
         Ok(Self { inner })
     }
@@ -186,15 +189,22 @@ impl Server {
 }
 
 fn bind(address: &Address, config: &ServerConfig) -> Result<Bound, Error> {
-    let failed = |source| Error::Bind { address: address.to_string(), source };
+    let failed = |source| Error::Bind {
+        address: address.to_string(),
+        source,
+    };
     match address {
         Address::Ip(address) => {
             Bound::tcp(*address, config.backlog, config.v6_only).map_err(failed)
         }
         Address::Name(host, port) => {
-            let resolved = (host.as_str(), *port)
-                .to_socket_addrs()
-                .map_err(|source| Error::Resolve { host: host.clone(), source })?;
+            let resolved =
+                (host.as_str(), *port)
+                    .to_socket_addrs()
+                    .map_err(|source| Error::Resolve {
+                        host: host.clone(),
+                        source,
+                    })?;
             let mut last = std::io::Error::from(std::io::ErrorKind::NotFound);
             for address in resolved {
                 match Bound::tcp(address, config.backlog, config.v6_only) {

@@ -21,7 +21,11 @@ pub struct Inbound {
 impl Inbound {
     /// Nothing has arrived.
     pub fn new(decoder: Decoder) -> Self {
-        Self { buffer: BytesMut::new(), start: 0, decoder }
+        Self {
+            buffer: BytesMut::new(),
+            start: 0,
+            decoder,
+        }
     }
 
     /// Bytes that wait: an unfinished message, or whole ones that were not taken.

@@ -27,7 +27,10 @@ pub struct SendLimits {
 
 impl Default for SendLimits {
     fn default() -> Self {
-        Self { bytes: 16 * 1024 * 1024, operations: 1024 }
+        Self {
+            bytes: 16 * 1024 * 1024,
+            operations: 1024,
+        }
     }
 }
 
@@ -174,7 +177,11 @@ impl<T> SendQueue<T> {
 
     #[cold]
     fn full(&self) -> Full {
-        Full { bytes: self.own.bytes, operations: self.own.operations, limits: self.limits }
+        Full {
+            bytes: self.own.bytes,
+            operations: self.own.operations,
+            limits: self.limits,
+        }
     }
 
     /// Appends a copy of `prefix` and `payload` as one operation. Admission is the caller's, by [`admits`](Self::admits).
@@ -186,7 +193,13 @@ impl<T> SendQueue<T> {
     }
 
     /// Appends an owned payload as one operation; a large one is not copied.
-    pub fn push_bytes(&mut self, prefix: &[u8], payload: Bytes, account: Account, token: Option<T>) {
+    pub fn push_bytes(
+        &mut self,
+        prefix: &[u8],
+        payload: Bytes,
+        account: Account,
+        token: Option<T>,
+    ) {
         if payload.len() < OWNED_MIN {
             return self.push(prefix, &payload, account, token);
         }
@@ -209,7 +222,10 @@ impl<T> SendQueue<T> {
     ) -> Result<(), usize> {
         let before = self.tail.len();
         self.tail.extend_from_slice(prefix);
-        let mut writer = MessageWriter { tail: &mut self.tail, remaining: length };
+        let mut writer = MessageWriter {
+            tail: &mut self.tail,
+            remaining: length,
+        };
         write(&mut writer);
         let missing = writer.remaining;
         if missing != 0 {
@@ -234,7 +250,11 @@ impl<T> SendQueue<T> {
             let sequence = self.completed + self.operations.len() as u64;
             self.tokens.push_back((sequence, token));
         }
-        self.operations.push_back(Operation { end: self.pushed, bytes, account });
+        self.operations.push_back(Operation {
+            end: self.pushed,
+            bytes,
+            account,
+        });
     }
 
     /// Turns the tail into a piece, so that an owned one can follow it.
@@ -325,10 +345,16 @@ impl<T> SendQueue<T> {
             }
             self.operations.pop_front();
             self.release(operation);
-            if self.tokens.front().is_some_and(|(sequence, _)| *sequence == self.completed)
+            if self
+                .tokens
+                .front()
+                .is_some_and(|(sequence, _)| *sequence == self.completed)
                 && let Some((_, token)) = self.tokens.pop_front()
             {
-                self.done.push_back(Completion { token, bytes: operation.bytes });
+                self.done.push_back(Completion {
+                    token,
+                    bytes: operation.bytes,
+                });
             }
             self.completed += 1;
         }
@@ -375,7 +401,11 @@ impl<T> SendQueue<T> {
     /// Gives up everything that waits: the tokens of what was not handed over come back, in order, all reservations
     /// are released, and the payload bytes and the operations that are lost are counted.
     pub fn abandon(&mut self) -> Abandoned<T> {
-        let lost = self.operations.iter().map(|operation| operation.bytes).sum();
+        let lost = self
+            .operations
+            .iter()
+            .map(|operation| operation.bytes)
+            .sum();
         let operations = self.operations.len();
         while let Some(operation) = self.operations.pop_front() {
             self.release(operation);
@@ -386,8 +416,15 @@ impl<T> SendQueue<T> {
         self.start = 0;
         self.wire = 0;
         self.written = self.pushed;
-        let tokens = std::mem::take(&mut self.tokens).into_iter().map(|(_, token)| token).collect();
-        Abandoned { bytes: lost, operations, tokens }
+        let tokens = std::mem::take(&mut self.tokens)
+            .into_iter()
+            .map(|(_, token)| token)
+            .collect();
+        Abandoned {
+            bytes: lost,
+            operations,
+            tokens,
+        }
     }
 
     /// Lends storage for the tail. It is used where the queue has none.
@@ -448,7 +485,8 @@ impl MessageWriter<'_> {
     #[inline]
     pub fn put(&mut self, bytes: &[u8]) -> usize {
         let taken = bytes.len().min(self.remaining);
-        self.tail.extend_from_slice(bytes.get(..taken).unwrap_or_default());
+        self.tail
+            .extend_from_slice(bytes.get(..taken).unwrap_or_default());
         self.remaining -= taken;
         taken
     }
@@ -469,13 +507,19 @@ mod tests {
     use super::*;
 
     fn queue() -> SendQueue<u32> {
-        SendQueue::new(SendLimits { bytes: 100, operations: 4 })
+        SendQueue::new(SendLimits {
+            bytes: 100,
+            operations: 4,
+        })
     }
 
     fn wire(queue: &SendQueue<u32>) -> Vec<u8> {
         let mut slices = [IoSlice::new(&[]); 16];
         let filled = queue.slices(&mut slices);
-        slices[..filled].iter().flat_map(|slice| slice.to_vec()).collect()
+        slices[..filled]
+            .iter()
+            .flat_map(|slice| slice.to_vec())
+            .collect()
     }
 
     #[test]
@@ -561,7 +605,10 @@ mod tests {
         queue.advance(3);
         assert_eq!(queue.poll_completion().unwrap().token, 1);
         let abandoned = queue.abandon();
-        assert_eq!((abandoned.tokens, abandoned.bytes, abandoned.operations), (vec![2], 2, 1));
+        assert_eq!(
+            (abandoned.tokens, abandoned.bytes, abandoned.operations),
+            (vec![2], 2, 1)
+        );
         assert_eq!(queue.take_released(), Some((2, 1)));
         queue.push(b"", b"new", Account::Own, Some(3));
         queue.advance(3);
@@ -571,9 +618,19 @@ mod tests {
     #[test]
     fn a_message_that_is_not_written_whole_is_not_queued() {
         let mut queue = queue();
-        assert_eq!(queue.push_with(b"p", 4, Account::Own, |w| { w.put(b"abc"); }), Err(3));
+        assert_eq!(
+            queue.push_with(b"p", 4, Account::Own, |w| {
+                w.put(b"abc");
+            }),
+            Err(3)
+        );
         assert!(queue.is_empty() && wire(&queue).is_empty());
-        assert_eq!(queue.push_with(b"p", 3, Account::Own, |w| { w.put(b"abcd"); }), Ok(()));
+        assert_eq!(
+            queue.push_with(b"p", 3, Account::Own, |w| {
+                w.put(b"abcd");
+            }),
+            Ok(())
+        );
         assert_eq!(wire(&queue), b"pabc");
     }
 

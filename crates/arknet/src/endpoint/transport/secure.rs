@@ -75,7 +75,9 @@ impl Secure {
             }
             if ready!(self.poll_fill(cx))? == 0 {
                 self.pump.end_of_stream()?;
-                return Poll::Ready(Err(std::io::Error::from(std::io::ErrorKind::UnexpectedEof).into()));
+                return Poll::Ready(Err(
+                    std::io::Error::from(std::io::ErrorKind::UnexpectedEof).into()
+                ));
             }
             self.open(plain)?;
         }
@@ -120,8 +122,11 @@ impl Secure {
         self.lend_outgoing();
         let before = plain.len();
         // The last record may go over the room; so much is kept free for it.
-        let room = (plain.capacity() - before).saturating_sub(LARGEST_RECORD).max(1);
-        self.pump.receive(&mut self.incoming, plain, room, &mut self.outgoing)?;
+        let room = (plain.capacity() - before)
+            .saturating_sub(LARGEST_RECORD)
+            .max(1);
+        self.pump
+            .receive(&mut self.incoming, plain, room, &mut self.outgoing)?;
         Ok(plain.len() - before)
     }
 
@@ -136,10 +141,16 @@ impl Secure {
     }
 
     fn poll_send_records(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), TransportError>> {
-        while let Some(records) = self.outgoing.get(self.start..).filter(|bytes| !bytes.is_empty()) {
+        while let Some(records) = self
+            .outgoing
+            .get(self.start..)
+            .filter(|bytes| !bytes.is_empty())
+        {
             let count = ready!(self.socket.poll_send(cx, records))?;
             if count == 0 {
-                return Poll::Ready(Err(std::io::Error::from(std::io::ErrorKind::WriteZero).into()));
+                return Poll::Ready(Err(
+                    std::io::Error::from(std::io::ErrorKind::WriteZero).into()
+                ));
             }
             self.start += count;
         }

@@ -25,7 +25,10 @@ pub(crate) enum Bound {
 pub(crate) enum Listener {
     Tcp(TcpListener),
     #[cfg(unix)]
-    Unix(UnixListener, #[expect(dead_code, reason = "removes the file when dropped")] SocketFile),
+    Unix(
+        UnixListener,
+        #[expect(dead_code, reason = "removes the file when dropped")] SocketFile,
+    ),
 }
 
 /// An accepted socket, on its way to the lane that will own it.
@@ -50,8 +53,11 @@ impl Drop for SocketFile {
 impl Bound {
     /// Binds a TCP socket. `v6_only` is set on IPv6 sockets, whatever the system's default is.
     pub(crate) fn tcp(address: SocketAddr, backlog: i32, v6_only: bool) -> io::Result<Self> {
-        let socket =
-            socket2::Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+        let socket = socket2::Socket::new(
+            Domain::for_address(address),
+            Type::STREAM,
+            Some(Protocol::TCP),
+        )?;
         if address.is_ipv6() {
             socket.set_only_v6(v6_only)?;
         }
@@ -98,9 +104,10 @@ impl Bound {
         match self {
             Self::Tcp(listener) => Ok(Listener::Tcp(TcpListener::from_std(listener)?)),
             #[cfg(unix)]
-            Self::Unix(listener, path) => {
-                Ok(Listener::Unix(UnixListener::from_std(listener)?, SocketFile(path)))
-            }
+            Self::Unix(listener, path) => Ok(Listener::Unix(
+                UnixListener::from_std(listener)?,
+                SocketFile(path),
+            )),
         }
     }
 }
@@ -111,12 +118,20 @@ impl Listener {
         match self {
             Self::Tcp(listener) => {
                 let accepted = std::task::ready!(listener.poll_accept(cx));
-                Poll::Ready(accepted.and_then(|(stream, _)| stream.into_std()).map(Accepted::Tcp))
+                Poll::Ready(
+                    accepted
+                        .and_then(|(stream, _)| stream.into_std())
+                        .map(Accepted::Tcp),
+                )
             }
             #[cfg(unix)]
             Self::Unix(listener, _) => {
                 let accepted = std::task::ready!(listener.poll_accept(cx));
-                Poll::Ready(accepted.and_then(|(stream, _)| stream.into_std()).map(Accepted::Unix))
+                Poll::Ready(
+                    accepted
+                        .and_then(|(stream, _)| stream.into_std())
+                        .map(Accepted::Unix),
+                )
             }
         }
     }

@@ -6,5 +6,5 @@ mod socket;
 
 pub(crate) use deadline::Deadline;
 pub(crate) use listener::{Accepted, Bound, Listener};
-pub(crate) use socket::{Keepalive, Socket, TcpOptions};
 pub use socket::PeerAddress;
+pub(crate) use socket::{Keepalive, Socket, TcpOptions};

@@ -147,7 +147,11 @@ fn unix_address(address: &tokio::net::unix::SocketAddr) -> PeerAddress {
 
 impl Stream for Socket {
     #[inline]
-    fn poll_receive(&mut self, cx: &mut Context<'_>, into: &mut BytesMut) -> Poll<io::Result<usize>> {
+    fn poll_receive(
+        &mut self,
+        cx: &mut Context<'_>,
+        into: &mut BytesMut,
+    ) -> Poll<io::Result<usize>> {
         match self {
             Self::Tcp(stream) => poll_read(stream, cx, into),
             #[cfg(unix)]
