@@ -1,7 +1,5 @@
 //! Why a measurement could not be made at all.
 
-use std::io;
-
 use super::config::ConfigError;
 
 /// Why a measurement could not be made. One that was made and is invalid is a `Measurement` that
@@ -12,13 +10,13 @@ pub enum Error {
     /// The configuration is refused.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// Sockets, threads or a runtime could not be had.
+    /// Sockets, threads, certificates or a runtime could not be had.
     #[error("{what}: {source}")]
     Setup {
         /// What was being done.
         what: String,
-        /// What the system said.
-        source: io::Error,
+        /// What the system or the library said.
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The configuration is sound, but not on this system.
     #[error("{0}")]
@@ -27,8 +25,14 @@ pub enum Error {
 
 impl Error {
     /// For `map_err`: says what was being done.
-    pub fn setup(what: impl Into<String>) -> impl FnOnce(io::Error) -> Error {
+    pub fn setup<E>(what: impl Into<String>) -> impl FnOnce(E) -> Error
+    where
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
         let what = what.into();
-        move |source| Error::Setup { what, source }
+        move |source| Error::Setup {
+            what,
+            source: source.into(),
+        }
     }
 }

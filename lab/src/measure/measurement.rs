@@ -41,6 +41,8 @@ pub struct Measurement {
     pub requested_seconds: f64,
     pub warmup_seconds: f64,
     pub handler_work: u32,
+    /// Sharded only: connections whose two ends are not on the same lane. None are meant to be.
+    pub unpaired_connections: Option<usize>,
     pub traffic: Traffic,
     pub latency_mode: &'static str,
     pub elapsed_seconds: f64,
@@ -127,6 +129,7 @@ impl Measurement {
             requested_seconds: config.seconds.as_secs_f64(),
             warmup_seconds: config.warmup.as_secs_f64(),
             handler_work: config.work,
+            unpaired_connections: (config.io_model == IoModel::Sharded).then_some(0),
             traffic: config.traffic,
             latency_mode: if per_batch { "batch" } else { "message" },
             elapsed_seconds: 0.0,

@@ -83,29 +83,47 @@ impl ClientTraffic {
         }
     }
 
-    /// Writes the next message into `message`, which has exactly the payload's length, and counts
-    /// it as sent at `now`. Only called when there is room.
+    /// The next message, as its header and what follows it, counted as sent at `now`. Only called
+    /// when there is room.
     #[inline]
-    pub fn encode(&mut self, message: &mut [u8], now: u64) {
+    pub fn next(&mut self, now: u64) -> ([u8; HEADER], &[u8]) {
         let sequence = self.next_send;
-        if let Some((head, body)) = message.split_first_chunk_mut::<HEADER>() {
-            *head = Header::new(self.phase, self.id, sequence).encode();
-            body.copy_from_slice(self.run.pattern().windowed(sequence, self.id));
-        }
         *self.slot(sequence) = now;
         self.next_send += 1;
         self.in_flight += 1;
         if let Some(tally) = &mut self.tally {
             tally.sent += 1;
         }
+        let header = Header::new(self.phase, self.id, sequence).encode();
+        (header, self.run.pattern().windowed(sequence, self.id))
+    }
+
+    /// Writes the next message into `message`, which has exactly the payload's length, and counts
+    /// it as sent at `now`. Only called when there is room.
+    #[inline]
+    pub fn encode(&mut self, message: &mut [u8], now: u64) {
+        let (header, rest) = self.next(now);
+        if let Some((head, body)) = message.split_first_chunk_mut::<HEADER>() {
+            *head = header;
+            body.copy_from_slice(rest);
+        }
     }
 
     /// Appends the next message to `out`, and counts it as sent at `now`.
     pub fn append(&mut self, out: &mut Vec<u8>, now: u64) {
-        let start = out.len();
-        out.resize(start + self.run.payload(), 0);
-        if let Some(message) = out.get_mut(start..) {
-            self.encode(message, now);
+        let (header, rest) = self.next(now);
+        out.extend_from_slice(&header);
+        out.extend_from_slice(rest);
+    }
+
+    /// A message was refused by what should have sent it: the client sends no more in this phase.
+    /// Called before the message is asked for.
+    pub fn on_rejection(&mut self, error: &dyn Display) {
+        let text = format!("a client's send was refused: {error}");
+        self.run.fault(Fault::ClientSendRejections, &text);
+        self.sending = false;
+        if self.in_flight == 0 {
+            self.finish();
         }
     }
 
@@ -388,6 +406,24 @@ mod tests {
         client.on_disconnect(&"gone");
         assert_eq!(
             run.counters(Phase::Measured).get(Fault::DisconnectErrors),
+            1
+        );
+    }
+
+    #[test]
+    fn a_client_whose_send_is_refused_waits_for_what_is_in_flight_and_ends() {
+        let Story {
+            run, mut client, ..
+        } = begun(2);
+        let mut message = Vec::new();
+        client.append(&mut message, 1);
+        client.on_rejection(&"full");
+        assert_eq!((client.room(), client.is_finished()), (0, false));
+        assert!(!client.on_reply(&message, 2));
+        assert!(client.is_finished());
+        assert_eq!(
+            run.counters(Phase::Measured)
+                .get(Fault::ClientSendRejections),
             1
         );
     }
