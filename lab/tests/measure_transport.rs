@@ -8,7 +8,9 @@
 
 use std::time::Duration;
 
-use arknet_lab::measure::config::{AddressFamily, Execution, IoModel, Traffic};
+use arknet_lab::measure::config::{
+    AddressFamily, Execution, Implementation, IoModel, Protocol, Traffic,
+};
 use arknet_lab::measure::{self, Measurement, TransportConfig};
 
 const EXECUTIONS: [Execution; 2] = [Execution::Callback, Execution::Async];
@@ -106,6 +108,55 @@ fn the_smallest_message_and_ipv6_are_carried() {
                 "mio"
             }
         );
+    }
+}
+
+#[test]
+fn the_endpoints_run_every_cell_with_both_ends_on_one_lane() {
+    for protocol in [Protocol::Tcp, Protocol::Tcps] {
+        for execution in EXECUTIONS {
+            for (io_model, io_threads) in MODELS {
+                for (window, work) in [(1, 0), (16, 1_000)] {
+                    let record = valid(&TransportConfig {
+                        protocol,
+                        execution,
+                        io_model,
+                        io_threads,
+                        window,
+                        work,
+                        ..endpoint()
+                    });
+                    assert_eq!(record.rtt_observations, record.messages);
+                    let sharded = io_model == IoModel::Sharded;
+                    assert_eq!(record.unpaired_connections, sharded.then_some(0));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_endpoints_carry_windows_of_megabytes() {
+    for protocol in [Protocol::Tcp, Protocol::Tcps] {
+        for execution in EXECUTIONS {
+            let cell = endpoint();
+            valid(&TransportConfig {
+                protocol,
+                execution,
+                clients: 2,
+                payload: 65_507,
+                window: 64,
+                ..cell
+            });
+        }
+    }
+}
+
+fn endpoint() -> TransportConfig {
+    TransportConfig {
+        implementation: Implementation::Endpoint,
+        traffic: Traffic::Windowed,
+        ..short()
     }
 }
 
