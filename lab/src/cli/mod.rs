@@ -1,0 +1,3 @@
+//! The commands: arguments in, output and exit status out.
+
+pub(crate) mod measure;
