@@ -77,7 +77,7 @@ async fn answer(run: Arc<Run>, mut connection: Connection) {
     loop {
         match connection.recv().await {
             Ok(Some(message)) if traffic.on_message(&message) => {
-                if let Err(error) = connection.try_send(message) {
+                if let Err(error) = connection.send(message).await {
                     let text = format!("a server's send was refused: {error}");
                     return run.fault(Fault::ServerSendRejections, &text);
                 }
