@@ -9,12 +9,13 @@ use std::cell::Cell;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use super::core::{Core, Read};
 use super::error::{CloseReason, SendError};
 use super::inbox::Received;
-use super::shared::SessionId;
+use super::shared::Shared;
 use super::timers::Action;
 use crate::drive::stream::{READS_PER_TURN, rest};
 use crate::io::now;
@@ -157,12 +158,15 @@ impl Attached {
 
 /// Runs `function` on the connection, if it is the one whose task is being polled on this thread.
 #[inline]
-pub(super) fn with<T>(id: SessionId, function: impl FnOnce(&mut Attached) -> T) -> Option<T> {
+pub(super) fn with<T>(
+    shared: &Arc<Shared>,
+    function: impl FnOnce(&mut Attached) -> T,
+) -> Option<T> {
     let mut slot = Slot(CURRENT.take());
-    let attached = slot
-        .0
-        .as_mut()
-        .filter(|attached| attached.core.session.id() == id)?;
+    let attached = slot.0.as_mut()?;
+    if !Arc::ptr_eq(attached.core.session.shared(), shared) {
+        return None;
+    }
     Some(function(attached))
 }
 

@@ -78,7 +78,7 @@ impl Connection {
     /// [`dispatch`](Self::dispatch).
     #[cfg(feature = "tls")]
     pub fn tls(&self) -> Option<crate::tls::Info> {
-        attached::with(self.id(), |attached| attached.core.session.tls()).flatten()
+        attached::with(self.shared(), |attached| attached.core.session.tls()).flatten()
     }
 
     /// Waits for the next message. `None` is the end of the peer's stream, or that this side has closed.
@@ -96,7 +96,7 @@ impl Connection {
 
     #[inline]
     fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Received> {
-        match attached::with(self.id(), |attached| attached.poll_receive(cx)) {
+        match attached::with(self.shared(), |attached| attached.poll_receive(cx)) {
             Some(polled) => polled,
             None => self.poll_inbox(cx),
         }
@@ -135,7 +135,7 @@ impl Connection {
         cx: &mut Context<'_>,
         payload: &Payload<'_>,
     ) -> Poll<Option<Result<(), SendError>>> {
-        let polled = attached::with(self.id(), |attached| {
+        let polled = attached::with(self.shared(), |attached| {
             match attached.core.session.submit(payload, None) {
                 Err(SendError::QueueFull { limits, .. }) if payload.len() <= limits.bytes => {
                     attached.wait(cx);
@@ -159,7 +159,7 @@ impl Connection {
     #[inline]
     pub fn try_send<'a>(&mut self, payload: impl Into<Payload<'a>>) -> Result<(), SendError> {
         let payload = payload.into();
-        match attached::with(self.id(), |attached| {
+        match attached::with(self.shared(), |attached| {
             attached.core.session.submit(&payload, None)
         }) {
             Some(result) => result,
@@ -179,7 +179,7 @@ impl Connection {
         write: impl FnOnce(&mut arknet_proto::buf::MessageWriter<'_>),
     ) -> Result<(), SendError> {
         let mut write = Some(write);
-        let sent = attached::with(self.id(), |attached| {
+        let sent = attached::with(self.shared(), |attached| {
             write
                 .take()
                 .map(|write| attached.core.session.send_in_place(length, write))
@@ -203,7 +203,7 @@ impl Connection {
     ) -> Result<(), SendError> {
         let payload = payload.into();
         let mut completion = Some(completion);
-        let sent = attached::with(self.id(), |attached| {
+        let sent = attached::with(self.shared(), |attached| {
             let completion = completion.take()?;
             Some(
                 attached
@@ -231,7 +231,7 @@ impl Connection {
     }
 
     fn poll_flush_all(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SendError>> {
-        if let Some(polled) = attached::with(self.id(), |attached| attached.poll_flush(cx)) {
+        if let Some(polled) = attached::with(self.shared(), |attached| attached.poll_flush(cx)) {
             *slot(&mut self.flushing) = None;
             return polled;
         }
@@ -260,7 +260,7 @@ impl Connection {
 
     /// Whether data can be sent.
     pub fn is_open(&self) -> bool {
-        match attached::with(self.id(), |attached| attached.core.state()) {
+        match attached::with(self.shared(), |attached| attached.core.state()) {
             Some(state) => state == State::Open,
             None => self.handle.is_open(),
         }
@@ -275,14 +275,14 @@ impl Connection {
     }
 
     fn start_close(&mut self) {
-        let direct = attached::with(self.id(), |attached| attached.core.session.close());
+        let direct = attached::with(self.shared(), |attached| attached.core.session.close());
         if direct.is_none() {
             self.shared().close(Close::Graceful);
         }
     }
 
     fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let direct = attached::with(self.id(), |attached| {
+        let direct = attached::with(self.shared(), |attached| {
             if attached.ended().is_some() {
                 return Poll::Ready(());
             }
@@ -303,7 +303,7 @@ impl Connection {
 
     /// Cuts the connection. What waits is given up, and the peer sees a reset.
     pub fn abort(self) {
-        if attached::with(self.id(), |attached| attached.core.session.abort()).is_none() {
+        if attached::with(self.shared(), |attached| attached.core.session.abort()).is_none() {
             self.shared().close(Close::Abort);
         }
     }
@@ -335,7 +335,7 @@ impl Sink<Bytes> for Connection {
     type Error = SendError;
 
     fn poll_ready(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), SendError>> {
-        let direct = attached::with(self.id(), |attached| {
+        let direct = attached::with(self.shared(), |attached| {
             match attached.core.session.engine_mut().admit(0) {
                 Ok(()) => Poll::Ready(Ok(())),
                 Err(arknet_proto::session::Refusal::Full(_)) => {

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::task::{Context, Poll};
 
 use arknet_proto::buf::Inbound;
-use arknet_proto::framing::Decoder;
+use arknet_proto::framing::{Decoder, FramingError};
 use arknet_proto::session::State;
 use bytes::Bytes;
 
@@ -123,20 +123,23 @@ impl Core {
     }
 
     /// The next whole message, as a range of the receive buffer. A broken framing ends the session.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next_message(&mut self) -> Option<Range<usize>> {
         match self.inbound.next_message() {
-            Ok(None) => None,
-            Ok(message) => {
+            Ok(Some(message)) => {
                 self.delivered += 1;
-                message
+                Some(message)
             }
-            Err(source) => {
-                let peer = self.session.peer();
-                self.session.fault(Error::Framing { peer, source });
-                None
-            }
+            Ok(None) => None,
+            Err(source) => self.broken(source),
         }
+    }
+
+    #[cold]
+    fn broken(&mut self, source: FramingError) -> Option<Range<usize>> {
+        let peer = self.session.peer();
+        self.session.fault(Error::Framing { peer, source });
+        None
     }
 
     /// The next whole message, sharing the receive buffer.

@@ -234,7 +234,7 @@ impl SessionHandle {
         function: impl FnOnce(&mut Session) + Send + 'static,
     ) -> Result<(), SendError> {
         let mut function = Some(function);
-        attached::with(self.id(), |attached| {
+        attached::with(self.shared(), |attached| {
             if let Some(function) = function.take() {
                 function(&mut attached.core.session);
             }

@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::io;
 use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
@@ -23,7 +24,7 @@ use super::shutdown::{Once, Shutdown};
 use super::style::Style;
 use super::transport::Transport;
 use crate::io::tokio::{Accepted, Bound, Listener, PeerAddress, Socket, TcpOptions};
-use crate::lanes::{Lane, Lanes, Tenant, lock};
+use crate::lanes::{Lanes, Tenant, lock};
 
 /// How long to wait after the system has refused to accept: what it lacks comes back when connections end, and asking
 /// again at once would burn a core.
@@ -52,6 +53,8 @@ pub(crate) struct Server {
     stop: watch::Sender<bool>,
     stopped: watch::Receiver<bool>,
     shutdown: Once,
+    /// Sessions are given to the lanes in turn, beginning with the first.
+    next_lane: AtomicUsize,
     timers: Mutex<super::endpoint_timers::EndpointTimers>,
 }
 
@@ -74,6 +77,7 @@ impl Server {
             stop,
             stopped,
             shutdown: Once::default(),
+            next_lane: AtomicUsize::new(0),
             timers: Mutex::default(),
         });
         let tenant: Weak<dyn Tenant> = Arc::downgrade(&(server.clone() as Arc<dyn Tenant>));
@@ -83,7 +87,7 @@ impl Server {
             style: Arc::new(style),
             stopping,
         };
-        lanes.next().spawn(async move {
+        lanes.at(0).spawn(async move {
             acceptor.run(bound).await;
             accepting.send_replace(true);
         });
@@ -215,8 +219,8 @@ impl<S: Style> Acceptor<S> {
             handle,
         };
         let core = Box::new(Core::new(session, setup.decoder.clone()));
-        let lane: Lane = self.server.lanes.next();
-        lane.spawn(task.run(core, accepted));
+        let lane = self.server.next_lane.fetch_add(1, Ordering::Relaxed);
+        self.server.lanes.at(lane).spawn(task.run(core, accepted));
     }
 }
 

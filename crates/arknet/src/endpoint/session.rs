@@ -205,7 +205,7 @@ impl Session {
                 queue.push(prefix.as_slice(), bytes, Account::Own, completion)
             }
             Payload::Owned(bytes) => {
-                queue.push_bytes(prefix.as_slice(), bytes.clone(), Account::Own, completion);
+                queue.push_bytes(prefix.as_slice(), bytes, Account::Own, completion);
             }
         }
         self.keep_below_mark();
@@ -238,10 +238,14 @@ impl Session {
 
     #[inline]
     fn lend(&mut self) {
-        let queue = self.engine.queue_mut();
-        if !queue.has_storage() {
-            queue.lend(pool::lend_send());
+        if !self.engine.queue().has_storage() {
+            self.lend_storage();
         }
+    }
+
+    #[inline(never)]
+    fn lend_storage(&mut self) {
+        self.engine.queue_mut().lend(pool::lend_send());
     }
 
     #[inline]
@@ -636,7 +640,7 @@ impl Session {
             Ok(prefix) if sendable && generation == self.shared.generation() => {
                 self.lend();
                 let queue = self.engine.queue_mut();
-                queue.push_bytes(prefix.as_slice(), payload, Account::Remote, completion);
+                queue.push_bytes(prefix.as_slice(), &payload, Account::Remote, completion);
                 self.keep_below_mark();
             }
             Ok(_) => self.refuse(length, completion, SendError::ConnectionLost { generation }),

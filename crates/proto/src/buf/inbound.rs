@@ -69,11 +69,14 @@ impl Inbound {
     /// [`next_message`](Self::next_message) gave last; what came before it is given up.
     #[inline]
     pub fn take(&mut self, range: Range<usize>) -> Bytes {
-        let end = self.start.min(self.buffer.len());
-        let mut message = self.buffer.split_to(end);
+        let taken = self.start.min(self.buffer.len());
         self.start = 0;
-        message.truncate(range.end);
-        message.advance(range.start.min(message.len()));
+        let end = range.end.min(taken);
+        let start = range.start.min(end);
+        self.buffer.advance(start);
+        let message = self.buffer.split_to(end - start);
+        // Whatever the framing puts behind a payload.
+        self.buffer.advance(taken - end);
         message.freeze()
     }
 

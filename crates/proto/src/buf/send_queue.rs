@@ -13,8 +13,12 @@ const OWNED_MIN: usize = 8 * 1024;
 /// it: a queue that never runs empty does not grow at its front, and each byte is moved at most once more.
 const COMPACT_MIN: usize = 64 * 1024;
 
+/// Operations without a token are counted together up to so many wire bytes: where they end only matters for what they
+/// have reserved, and so is given back in portions of this size at most while the transport takes a part.
+const RUN_BYTES: usize = 16 * 1024;
+
 /// An emptied ring of operations is given back above this capacity, so that a burst does not stay in memory.
-const KEPT_OPERATIONS: usize = 64;
+const KEPT_RUNS: usize = 64;
 
 /// How much may wait in a [`SendQueue`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -70,12 +74,25 @@ pub struct Completion<T> {
     pub bytes: usize,
 }
 
+/// Operations in a row that complete together: those of the own account without a token, or a single one.
 #[derive(Clone, Copy, Debug)]
-struct Operation {
+struct Run {
     /// Where it ends, in wire bytes since the queue was made.
     end: u64,
+    wire: usize,
     bytes: usize,
+    count: usize,
     account: Account,
+}
+
+impl Run {
+    const NONE: Self = Self {
+        end: 0,
+        wire: 0,
+        bytes: 0,
+        count: 0,
+        account: Account::Own,
+    };
 }
 
 /// What a connection has to send: bounded, in order, each operation completed exactly once.
@@ -92,13 +109,14 @@ pub struct SendQueue<T> {
     start: usize,
     /// Wire bytes that wait: the pieces' and the tail's.
     wire: usize,
-    /// Wire bytes ever pushed, and ever handed over.
-    pushed: u64,
+    /// Wire bytes ever handed over.
     written: u64,
-    operations: VecDeque<Operation>,
-    /// Operations ever completed: the sequence number of the oldest that waits.
-    completed: u64,
-    /// Tokens by sequence number; most operations have none.
+    runs: VecDeque<Run>,
+    /// The youngest run, as long as it may grow; no operation where its count is zero.
+    open: Run,
+    /// The sequence number of the oldest of `runs`.
+    oldest: u64,
+    /// Tokens by the sequence number of their run; most operations have none.
     tokens: VecDeque<(u64, T)>,
     done: VecDeque<Completion<T>>,
     own: Reserved,
@@ -123,10 +141,10 @@ impl<T> SendQueue<T> {
             tail: Vec::new(),
             start: 0,
             wire: 0,
-            pushed: 0,
             written: 0,
-            operations: VecDeque::new(),
-            completed: 0,
+            runs: VecDeque::new(),
+            open: Run::NONE,
+            oldest: 0,
             tokens: VecDeque::new(),
             done: VecDeque::new(),
             own: Reserved::default(),
@@ -159,7 +177,7 @@ impl<T> SendQueue<T> {
     /// Whether nothing waits, not even an empty operation.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.operations.is_empty()
+        self.open.count == 0 && self.runs.is_empty()
     }
 
     /// Whether the own account has drained to half of both limits.
@@ -187,22 +205,28 @@ impl<T> SendQueue<T> {
     /// Appends a copy of `prefix` and `payload` as one operation. Admission is the caller's, by [`admits`](Self::admits).
     #[inline]
     pub fn push(&mut self, prefix: &[u8], payload: &[u8], account: Account, token: Option<T>) {
-        self.tail.extend_from_slice(prefix);
+        self.tail.reserve(prefix.len() + payload.len());
+        self.append_prefix(prefix);
         self.tail.extend_from_slice(payload);
         self.record(prefix.len(), payload.len(), account, token);
     }
 
     /// Appends an owned payload as one operation; a large one is not copied.
+    #[inline]
     pub fn push_bytes(
         &mut self,
         prefix: &[u8],
-        payload: Bytes,
+        payload: &Bytes,
         account: Account,
         token: Option<T>,
     ) {
         if payload.len() < OWNED_MIN {
-            return self.push(prefix, &payload, account, token);
+            return self.push(prefix, payload, account, token);
         }
+        self.push_piece(prefix, payload.clone(), account, token);
+    }
+
+    fn push_piece(&mut self, prefix: &[u8], payload: Bytes, account: Account, token: Option<T>) {
         let length = payload.len();
         self.tail.extend_from_slice(prefix);
         self.seal_tail();
@@ -221,7 +245,8 @@ impl<T> SendQueue<T> {
         write: impl FnOnce(&mut MessageWriter<'_>),
     ) -> Result<(), usize> {
         let before = self.tail.len();
-        self.tail.extend_from_slice(prefix);
+        self.tail.reserve(prefix.len() + length);
+        self.append_prefix(prefix);
         let mut writer = MessageWriter {
             tail: &mut self.tail,
             remaining: length,
@@ -236,25 +261,59 @@ impl<T> SendQueue<T> {
         Ok(())
     }
 
+    /// The short prefixes are copied without a call.
+    #[inline]
+    fn append_prefix(&mut self, prefix: &[u8]) {
+        match *prefix {
+            [] => {}
+            [a] => self.tail.extend_from_slice(&[a]),
+            [a, b, c] => self.tail.extend_from_slice(&[a, b, c]),
+            _ => self.tail.extend_from_slice(prefix),
+        }
+    }
+
     #[inline]
     fn record(&mut self, prefix: usize, bytes: usize, account: Account, token: Option<T>) {
-        self.wire += prefix + bytes;
-        self.pushed += (prefix + bytes) as u64;
+        let wire = prefix + bytes;
+        self.wire += wire;
         if account == Account::Own {
             self.own.bytes += bytes;
             self.own.operations += 1;
-        } else {
+            if token.is_none() && self.open.count != 0 && self.open.wire < RUN_BYTES {
+                self.open.end += wire as u64;
+                self.open.wire += wire;
+                self.open.bytes += bytes;
+                self.open.count += 1;
+                return;
+            }
+        }
+        self.begin_run(wire, bytes, account, token);
+    }
+
+    fn begin_run(&mut self, wire: usize, bytes: usize, account: Account, token: Option<T>) {
+        if self.open.count != 0 {
+            self.runs
+                .push_back(std::mem::replace(&mut self.open, Run::NONE));
+        }
+        let run = Run {
+            end: self.written + self.wire as u64,
+            wire,
+            bytes,
+            count: 1,
+            account,
+        };
+        if account == Account::Own && token.is_none() {
+            self.open = run;
+            return;
+        }
+        if account != Account::Own {
             self.foreign += 1;
         }
         if let Some(token) = token {
-            let sequence = self.completed + self.operations.len() as u64;
-            self.tokens.push_back((sequence, token));
+            self.tokens
+                .push_back((self.oldest + self.runs.len() as u64, token));
         }
-        self.operations.push_back(Operation {
-            end: self.pushed,
-            bytes,
-            account,
-        });
+        self.runs.push_back(run);
     }
 
     /// Turns the tail into a piece, so that an owned one can follow it.
@@ -317,8 +376,9 @@ impl<T> SendQueue<T> {
             self.tail.clear();
             self.start = 0;
             if self.tokens.is_empty() && self.foreign == 0 {
-                self.completed += self.operations.len() as u64;
-                self.operations.clear();
+                self.oldest += self.runs.len() as u64;
+                self.runs.clear();
+                self.open = Run::NONE;
                 self.own = Reserved::default();
                 return;
             }
@@ -339,41 +399,45 @@ impl<T> SendQueue<T> {
     }
 
     fn complete(&mut self) {
-        while let Some(operation) = self.operations.front().copied() {
-            if operation.end > self.written {
-                break;
+        while let Some(run) = self.runs.front().copied() {
+            if run.end > self.written {
+                return;
             }
-            self.operations.pop_front();
-            self.release(operation);
+            self.runs.pop_front();
+            self.release(run);
             if self
                 .tokens
                 .front()
-                .is_some_and(|(sequence, _)| *sequence == self.completed)
+                .is_some_and(|(sequence, _)| *sequence == self.oldest)
                 && let Some((_, token)) = self.tokens.pop_front()
             {
                 self.done.push_back(Completion {
                     token,
-                    bytes: operation.bytes,
+                    bytes: run.bytes,
                 });
             }
-            self.completed += 1;
+            self.oldest += 1;
+        }
+        if self.open.count != 0 && self.open.end <= self.written {
+            let run = std::mem::replace(&mut self.open, Run::NONE);
+            self.release(run);
         }
     }
 
-    fn release(&mut self, operation: Operation) {
-        match operation.account {
+    fn release(&mut self, run: Run) {
+        match run.account {
             Account::Own => {
-                self.own.bytes -= operation.bytes;
-                self.own.operations -= 1;
+                self.own.bytes -= run.bytes;
+                self.own.operations -= run.count;
                 return;
             }
             Account::Remote => {
-                self.released.bytes += operation.bytes;
-                self.released.operations += 1;
+                self.released.bytes += run.bytes;
+                self.released.operations += run.count;
             }
             Account::Unaccounted => {}
         }
-        self.foreign -= 1;
+        self.foreign -= run.count;
     }
 
     /// The next operation whose bytes have all been handed over, in order, if its sender gave a token.
@@ -401,28 +465,26 @@ impl<T> SendQueue<T> {
     /// Gives up everything that waits: the tokens of what was not handed over come back, in order, all reservations
     /// are released, and the payload bytes and the operations that are lost are counted.
     pub fn abandon(&mut self) -> Abandoned<T> {
-        let lost = self
-            .operations
-            .iter()
-            .map(|operation| operation.bytes)
-            .sum();
-        let operations = self.operations.len();
-        while let Some(operation) = self.operations.pop_front() {
-            self.release(operation);
-            self.completed += 1;
+        let open = std::mem::replace(&mut self.open, Run::NONE);
+        let mut lost = Reserved::default();
+        for run in std::mem::take(&mut self.runs).into_iter().chain([open]) {
+            lost.bytes += run.bytes;
+            lost.operations += run.count;
+            self.release(run);
+            self.oldest += 1;
         }
         self.pieces.clear();
         self.tail = Vec::new();
         self.start = 0;
+        self.written += self.wire as u64;
         self.wire = 0;
-        self.written = self.pushed;
         let tokens = std::mem::take(&mut self.tokens)
             .into_iter()
             .map(|(_, token)| token)
             .collect();
         Abandoned {
-            bytes: lost,
-            operations,
+            bytes: lost.bytes,
+            operations: lost.operations,
             tokens,
         }
     }
@@ -450,8 +512,8 @@ impl<T> SendQueue<T> {
         if !self.tail.is_empty() || self.tail.capacity() == 0 {
             return None;
         }
-        if self.operations.is_empty() && self.operations.capacity() > KEPT_OPERATIONS {
-            self.operations = VecDeque::new();
+        if self.runs.is_empty() && self.runs.capacity() > KEPT_RUNS {
+            self.runs = VecDeque::new();
         }
         Some(std::mem::take(&mut self.tail))
     }
@@ -570,7 +632,7 @@ mod tests {
         let mut queue = SendQueue::<u32>::new(SendLimits::default());
         let large = Bytes::from(vec![7; OWNED_MIN]);
         queue.push(b"a", b"bc", Account::Own, None);
-        queue.push_bytes(b"p", large.clone(), Account::Own, Some(9));
+        queue.push_bytes(b"p", &large, Account::Own, Some(9));
         queue.push(b"", b"z", Account::Own, None);
         let mut expected = b"abcp".to_vec();
         expected.extend_from_slice(&large);
