@@ -1,0 +1,206 @@
+//! Whether what a measuring process printed counts.
+//!
+//! The process is not believed: what it echoes must be what it was asked, every counter must be
+//! there and zero, every figure finite. The same judge decides when a run is recorded and when a
+//! record is verified.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::workload::{Execution, Workload};
+
+/// Everything that may go wrong in a measurement, as the key of its counter.
+pub const COUNTERS: [&str; 13] = [
+    "client_send_rejections",
+    "client_send_completion_errors",
+    "server_send_rejections",
+    "server_send_completion_errors",
+    "content_errors",
+    "order_errors",
+    "unexpected_messages",
+    "disconnect_errors",
+    "udp_lost_messages",
+    "unfinished_messages",
+    "callback_exceptions",
+    "drain_timeouts",
+    "duplicate_completions",
+];
+
+/// Figures without which a measurement is of no use.
+const FIGURES: [&str; 6] = [
+    "roundtrips_per_second",
+    "messages",
+    "elapsed_seconds",
+    "rtt_p50_us",
+    "rtt_p95_us",
+    "rtt_p99_us",
+];
+
+/// The counters of a measurement that are not zero.
+#[must_use]
+pub fn counters(metrics: &Value) -> BTreeMap<String, u64> {
+    let nonzero = |key: &&str| {
+        let count = metrics.get(*key)?.as_u64()?;
+        (count > 0).then(|| ((*key).to_owned(), count))
+    };
+    COUNTERS.iter().filter_map(nonzero).collect()
+}
+
+/// Why `metrics` is not a valid measurement of `workload`, if it is not.
+///
+/// # Errors
+/// With the reason, in words.
+pub fn judge(metrics: &Value, workload: &Workload, arm: Execution) -> Result<(), String> {
+    if metrics.get("ok").and_then(Value::as_bool) != Some(true) {
+        return Err(match metrics.get("error").and_then(Value::as_str) {
+            Some(error) => format!("the measurement failed: {error}"),
+            None => "the measurement says that it is not ok".to_owned(),
+        });
+    }
+    echo(metrics, workload, arm)?;
+    for key in COUNTERS {
+        match metrics.get(key).and_then(Value::as_u64) {
+            Some(0) => {}
+            Some(count) => return Err(format!("{key} is {count}, not 0")),
+            None => return Err(format!("{key} is missing")),
+        }
+    }
+    for key in FIGURES {
+        match metrics.get(key).and_then(Value::as_f64) {
+            Some(value) if value.is_finite() && value >= 0.0 => {}
+            Some(value) => return Err(format!("{key} is {value}")),
+            None => return Err(format!("{key} is missing")),
+        }
+    }
+    match metrics.get("messages").and_then(Value::as_u64) {
+        Some(0) | None => Err("no message was measured".to_owned()),
+        Some(_) => Ok(()),
+    }
+}
+
+/// The measurement repeats what it was asked, so that no result is filed under a wrong name.
+fn echo(metrics: &Value, workload: &Workload, arm: Execution) -> Result<(), String> {
+    let words = [
+        ("protocol", workload.protocol.to_string()),
+        ("io_model", workload.io.model.to_string()),
+        ("execution", arm.to_string()),
+        ("latency_mode", workload.latency_mode().to_owned()),
+    ];
+    for (key, asked) in words {
+        let said = metrics
+            .get(key)
+            .and_then(Value::as_str)
+            .unwrap_or("nothing");
+        if said != asked {
+            return Err(format!("asked for {key} {asked}, it measured {said}"));
+        }
+    }
+    let implementation = workload.implementation.to_string();
+    let said = metrics
+        .get("implementation")
+        .and_then(Value::as_str)
+        .unwrap_or("nothing");
+    // A back end may be more exact (`native-callback`), never something else.
+    if !said.starts_with(&implementation) {
+        return Err(format!(
+            "asked for implementation {implementation}, it measured {said}"
+        ));
+    }
+    let numbers = [
+        ("payload_bytes", workload.payload),
+        ("clients", workload.clients),
+        ("window", workload.window),
+        ("io_threads", workload.io.threads),
+        ("handler_work", workload.work),
+    ];
+    for (key, asked) in numbers {
+        let said = metrics.get(key).and_then(Value::as_u64);
+        if said != Some(u64::from(asked)) {
+            let said = said.map_or("nothing".to_owned(), |said| said.to_string());
+            return Err(format!("asked for {key} {asked}, it measured {said}"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::run::plan::Plan;
+
+    /// A measurement that counts.
+    pub(crate) fn valid(workload: &Workload, arm: Execution, rate: f64) -> Value {
+        let mut value = json!({
+            "ok": true, "error": null,
+            "protocol": workload.protocol, "io_model": workload.io.model, "execution": arm,
+            "implementation": workload.implementation, "backend": "fake",
+            "latency_mode": workload.latency_mode(),
+            "payload_bytes": workload.payload, "clients": workload.clients,
+            "window": workload.window, "io_threads": workload.io.threads,
+            "handler_work": workload.work,
+            "roundtrips_per_second": rate, "messages": 10_000, "elapsed_seconds": 1.0,
+            "rtt_observations": 10_000,
+            "rtt_p50_us": 90.0, "rtt_p95_us": 120.0, "rtt_p99_us": 150.0,
+            "cpu_percent": 99.0, "cpu_ns_per_message": 1e9 / rate, "peak_rss_bytes": 4_194_304,
+        });
+        for counter in COUNTERS {
+            value[counter] = json!(0);
+        }
+        value
+    }
+
+    fn workload() -> Workload {
+        Plan::find("native-tcp").unwrap().cells().remove(0).workload
+    }
+
+    #[test]
+    fn a_measurement_of_what_was_asked_counts() {
+        let workload = workload();
+        let metrics = valid(&workload, Execution::Async, 1e5);
+        judge(&metrics, &workload, Execution::Async).unwrap();
+    }
+
+    #[test]
+    fn any_counter_invalidates_a_nominal_success() {
+        let workload = workload();
+        for counter in COUNTERS {
+            let mut metrics = valid(&workload, Execution::Async, 1e5);
+            metrics[counter] = json!(3);
+            let error = judge(&metrics, &workload, Execution::Async).unwrap_err();
+            assert_eq!(error, format!("{counter} is 3, not 0"));
+            assert_eq!(counters(&metrics).get(counter), Some(&3));
+        }
+    }
+
+    #[test]
+    fn a_result_of_something_else_is_refused_by_what_differs() {
+        let workload = workload();
+        let metrics = valid(&workload, Execution::Callback, 1e5);
+        assert!(
+            judge(&metrics, &workload, Execution::Async)
+                .unwrap_err()
+                .contains("execution")
+        );
+        let mut metrics = valid(&workload, Execution::Async, 1e5);
+        metrics["window"] = json!(2);
+        assert!(
+            judge(&metrics, &workload, Execution::Async)
+                .unwrap_err()
+                .contains("window")
+        );
+    }
+
+    #[test]
+    fn missing_figures_and_empty_measurements_are_refused() {
+        let workload = workload();
+        let mut metrics = valid(&workload, Execution::Async, 1e5);
+        metrics["rtt_p99_us"] = Value::Null;
+        assert!(judge(&metrics, &workload, Execution::Async).is_err());
+        let mut metrics = valid(&workload, Execution::Async, 1e5);
+        metrics["messages"] = json!(0);
+        assert!(judge(&metrics, &workload, Execution::Async).is_err());
+    }
+}
