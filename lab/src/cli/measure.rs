@@ -147,8 +147,10 @@ mod tests {
         let words = ["arknet-lab", "measure", "transport"]
             .into_iter()
             .chain(line.split_whitespace());
-        let crate::Command::Measure(args) =
-            crate::Command::try_parse_from(words).map_err(|e| e.kind())?;
+        let command = crate::Command::try_parse_from(words).map_err(|e| e.kind())?;
+        let crate::Command::Measure(args) = command else {
+            unreachable!("the words begin with measure")
+        };
         let What::Transport(transport) = args.what;
         Ok(transport.config())
     }

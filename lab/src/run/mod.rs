@@ -5,6 +5,7 @@
 //! bound to the one before; [`verify`] reads it back and believes nothing.
 
 pub mod build_info;
+pub mod calibrate;
 pub mod chain;
 pub mod clock;
 pub mod directory;
@@ -17,6 +18,7 @@ pub mod record;
 pub mod redact;
 pub mod runner;
 mod rusage;
+pub mod same;
 pub mod schedule;
 #[cfg(test)]
 pub(crate) mod scratch;

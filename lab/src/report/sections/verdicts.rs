@@ -1,0 +1,173 @@
+//! What may be said of every cell, and the picture that it is said of.
+
+use crate::report::figure::Figure;
+use crate::report::format;
+use crate::report::model::{CellView, Model};
+use crate::report::svg::{ForestRow, RatioPoint, RatioSeries, forest, ratio_lines};
+use crate::report::table::{Table, Text};
+use crate::stats::verdict::pairs_needed;
+
+use super::figures::{change, mark, origin, runs};
+use super::{Chart, Section};
+
+/// The verdict table, the forest plot, and the ratio over the window.
+pub(super) fn verdicts(model: &Model<'_>) -> Section {
+    let mut section = Section::new("verdicts", "Verdicts");
+    let plan = &model.directory.plan;
+    let Some(figure) = Figure::of(plan.primary_metric.key()) else {
+        return section;
+    };
+    section.paragraphs.push(sentence(model));
+    section.paragraphs.extend(groups(model, figure));
+    section.tables.push(table(model, figure));
+    section.charts.push(overview(model, figure));
+    section.charts.extend(over_windows(model, figure));
+    section
+}
+
+fn sentence(model: &Model<'_>) -> String {
+    let needed = pairs_needed(model.cells.len());
+    let pairs = model.directory.plan.repetitions;
+    let invalid = model.cells.iter().filter(|cell| cell.excluded()).count();
+    let mut text = format!(
+        "No configuration is called faster, slower or equivalent: that takes an exact test corrected \
+         for {} configurations, so at least {needed} pairs of each, and a noise floor from two equal \
+         arms in the same session. This session has {pairs} pairs of each and no such floor.",
+        model.cells.len()
+    );
+    if invalid > 0 {
+        text.push_str(&format!(" {invalid} are invalid because a run failed."));
+    }
+    text
+}
+
+/// The originals' summary of a group: the median of its cells' ratios.
+fn groups(model: &Model<'_>, figure: &Figure) -> Vec<String> {
+    let mut lines = Vec::new();
+    for group in model.groups() {
+        let cells = model.cells.iter().filter(|cell| cell.cell.group == group);
+        let changes: Vec<f64> = cells
+            .filter_map(|cell| Some(cell.compare(figure)?.of_medians?.change_percent()))
+            .collect();
+        if let Some(summary) = crate::stats::summary::Summary::of(&changes) {
+            lines.push(format!(
+                "{group}: {} cases, median per-case {} change {} (a median of case ratios, not pooled).",
+                changes.len(),
+                figure.title.to_lowercase(),
+                format::percent_change(summary.median)
+            ));
+        }
+    }
+    lines
+}
+
+fn table(model: &Model<'_>, figure: &Figure) -> Table {
+    let [_, b] = model.arms();
+    let mut table = Table::new(
+        "verdict-table",
+        &format!(
+            "{} of {b} against the other mode, by both definitions",
+            figure.title
+        ),
+        &[
+            "Group",
+            "Configuration",
+            "Verdict",
+            "Why",
+            "Ratio of medians: change#",
+            "Ranges overlap",
+            "Median of paired ratios#",
+            "Runs",
+        ],
+    );
+    for cell in &model.cells {
+        let compared = cell.compare(figure);
+        let class = if cell.excluded() { "bad" } else { "mark" };
+        let mut cells = vec![
+            Text::of(cell.cell.group.clone()),
+            Text::of(mark(cell)).from_runs(cell.cell.name.clone()),
+            Text::of(cell.verdict.word()).class(class),
+            Text::of(cell.verdict.reason()),
+        ];
+        cells.extend(change(compared.as_ref(), &origin(cell)));
+        let paired = compared.and_then(|compared| compared.paired);
+        cells.push(match paired {
+            Some(paired) => {
+                Text::number(format::ratio(&paired), paired.median).from_runs(origin(cell))
+            }
+            None => Text::of("—"),
+        });
+        cells.push(Text::of(runs(cell)));
+        table.rows.push(super::figures::row(cell, cells));
+    }
+    table
+}
+
+fn overview(model: &Model<'_>, figure: &Figure) -> Chart {
+    let [a, b] = model.arms();
+    let mut rows: Vec<ForestRow> = Vec::new();
+    for group in model.groups() {
+        rows.push(ForestRow::Heading(group.to_owned()));
+        for cell in model.cells.iter().filter(|cell| cell.cell.group == group) {
+            rows.push(ForestRow::Cell {
+                label: cell.label(),
+                ratios: cell.compare(figure).and_then(|compared| compared.paired),
+                failed: cell.excluded(),
+                hint: origin(cell),
+            });
+        }
+    }
+    let axis = format!("{b} / {a}, {}", figure.title.to_lowercase());
+    let margin = model.directory.plan.equivalence_margin;
+    Chart {
+        caption: format!(
+            "Paired ratios of every configuration: median and range of {b} / {a}. The band is the \
+             margin of ±{:.1} % that the plan declared.",
+            margin * 100.0
+        ),
+        svg: forest("Paired ratios", &axis, margin, &rows),
+    }
+}
+
+/// One chart a group that has more than one window.
+fn over_windows(model: &Model<'_>, figure: &Figure) -> Vec<Chart> {
+    let [a, b] = model.arms();
+    let mut charts = Vec::new();
+    for group in model.groups() {
+        let cells: Vec<_> = model
+            .cells
+            .iter()
+            .filter(|cell| cell.cell.group == group)
+            .collect();
+        let series = series(&cells, figure);
+        if series.iter().any(|line| line.points.len() > 1) {
+            let axis = format!("{b} / {a}, {}", figure.title.to_lowercase());
+            charts.push(Chart {
+                caption: format!("{group}: ratio over messages in flight."),
+                svg: ratio_lines(&format!("{group}: ratio over window"), &axis, &series),
+            });
+        }
+    }
+    charts
+}
+
+fn series(cells: &[&CellView<'_>], figure: &Figure) -> Vec<RatioSeries> {
+    let mut all: Vec<RatioSeries> = Vec::new();
+    for cell in cells {
+        let workload = &cell.cell.workload;
+        let label = format!("{} · work {}", workload.io, workload.work);
+        let point = RatioPoint {
+            window: workload.window,
+            ratios: cell.compare(figure).and_then(|compared| compared.paired),
+            hint: origin(cell),
+        };
+        match all.iter_mut().find(|line| line.label == label) {
+            Some(line) => line.points.push(point),
+            None => all.push(RatioSeries {
+                label,
+                points: vec![point],
+            }),
+        }
+    }
+    all
+}
