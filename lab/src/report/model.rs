@@ -145,15 +145,7 @@ impl<'a> CellView<'a> {
     #[must_use]
     pub fn label(&self) -> String {
         let workload = &self.cell.workload;
-        let threads = if workload.io.threads == 1 {
-            "thread"
-        } else {
-            "threads"
-        };
-        let mut label = format!(
-            "in flight {} · {} {} {threads}",
-            workload.window, workload.io.model, workload.io.threads
-        );
+        let mut label = format!("{} in flight · {}", workload.window, workload.io);
         if workload.work > 0 {
             label.push_str(&format!(" · work {}", workload.work));
         }

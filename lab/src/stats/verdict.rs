@@ -39,9 +39,9 @@ impl Verdict {
         }
         let needed = pairs_needed(cells);
         let reason = if pairs < needed {
-            format!("{pairs} pairs; at least {needed} would do for {cells} cells")
+            format!("{pairs} pairs; at least {needed} would do")
         } else {
-            format!("{pairs} pairs would do, but this session has no A/A floor to claim above")
+            format!("{pairs} pairs would do, but there is no A/A floor")
         };
         Self::Inconclusive { reason }
     }

@@ -46,7 +46,12 @@ fn panels(model: &Model<'_>, figure: &Figure) -> Vec<Chart> {
     let mut charts = Vec::new();
     for (heading, cells) in split(model) {
         let rows: Vec<BarRow> = cells.iter().map(|cell| bar_row(cell, figure)).collect();
-        let caption = format!("{heading}: {}", figure.title.to_lowercase());
+        // Where no percentile can be quoted there is nothing to draw; the table says why.
+        let drawn = |row: &BarRow| row.failed || row.bars.iter().any(|bar| bar.summary.is_some());
+        if !rows.iter().any(drawn) {
+            continue;
+        }
+        let caption = format!("{heading}: {}", figure.title);
         let svg = bars(&caption, figure.column, &model.arms(), &rows);
         charts.push(Chart { caption, svg });
     }
@@ -180,8 +185,7 @@ pub(super) fn all_data(model: &Model<'_>) -> Section {
         let mut cells = vec![Text::of(marked(cell, &case(cell)))];
         for figure in &FIGURES {
             cells.push(match cell.compare(figure) {
-                Some(both) => Text::of(format!("{} → {}", arm_text(&both.a), arm_text(&both.b)))
-                    .from_runs(origin(cell)),
+                Some(both) => pair_cell(&both).from_runs(origin(cell)),
                 None => Text::of("failed").class("bad"),
             });
         }
@@ -190,6 +194,15 @@ pub(super) fn all_data(model: &Model<'_>) -> Section {
     }
     section.tables.push(table);
     section
+}
+
+/// Both arms in one cell; it sorts by the baseline's median.
+fn pair_cell(both: &Compared) -> Text {
+    let text = format!("{} → {}", arm_text(&both.a), arm_text(&both.b));
+    Text {
+        sort: both.a.summary().map(|summary| summary.median),
+        ..Text::of(text)
+    }
 }
 
 /// A case as the originals spell it.

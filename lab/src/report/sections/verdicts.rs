@@ -62,11 +62,12 @@ fn groups(model: &Model<'_>, figure: &Figure) -> Vec<String> {
 }
 
 fn table(model: &Model<'_>, figure: &Figure) -> Table {
-    let [_, b] = model.arms();
+    let [a, b] = model.arms();
     let mut table = Table::new(
         "verdict-table",
         &format!(
-            "{} of {b} against the other mode, by both definitions",
+            "{} of {b} against {a}: the change is the ratio of medians − 1, the paired ratio the \
+             median [range] of the ratios within pairs",
             figure.title
         ),
         &[
@@ -74,9 +75,9 @@ fn table(model: &Model<'_>, figure: &Figure) -> Table {
             "Configuration",
             "Verdict",
             "Why",
-            "Ratio of medians: change#",
-            "Ranges overlap",
-            "Median of paired ratios#",
+            "Change of medians#",
+            "Overlap",
+            "Paired ratio#",
             "Runs",
         ],
     );

@@ -90,7 +90,7 @@ fn frame(canvas: &mut Canvas, x: &Axis, axis: &str, margin: f64, height: f64) {
         "",
     );
     for step in [-1.0, -0.5, 0.5, 1.0] {
-        let ratio = 1.0 + x.half * step * 0.96;
+        let ratio = 1.0 + x.half * step;
         canvas.line(
             (x.at(ratio), TOP - 6.0),
             (x.at(ratio), height - BOTTOM),

@@ -17,7 +17,7 @@ pub use ratio_lines::{RatioPoint, RatioSeries, ratio_lines};
 /// Width of every chart in its own units; the page scales it.
 const WIDTH: f64 = 860.0;
 /// Room for the labels of rows.
-const LABELS: f64 = 250.0;
+const LABELS: f64 = 230.0;
 
 /// Collects the elements of one picture.
 struct Canvas {
@@ -179,16 +179,22 @@ fn short(value: f64) -> String {
     format!("{text}{unit}")
 }
 
-/// An axis of ratios around 1, wide enough for all of `values` and never so narrow that noise
-/// looks like a difference.
+/// Half the width of an axis of ratios around 1: wide enough for all of `values`, round, and never
+/// so narrow that noise looks like a difference.
 fn ratio_axis(values: impl Iterator<Item = f64>) -> f64 {
-    const NARROWEST: f64 = 0.1;
-    const WIDEST: f64 = 3.0;
+    const HALVES: [f64; 8] = [0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0, 2.0];
     let farthest = values
         .filter(|v| v.is_finite())
         .map(|v| (v - 1.0).abs())
         .fold(0.0, f64::max);
-    (farthest * 1.15).clamp(NARROWEST, WIDEST)
+    let fits = |half: &&f64| **half >= farthest;
+    // Beyond the last the ends of a range are drawn at the edge; the numbers are beside it.
+    HALVES
+        .iter()
+        .find(fits)
+        .or(HALVES.last())
+        .copied()
+        .unwrap_or(1.0)
 }
 
 #[cfg(test)]
