@@ -16,8 +16,8 @@ pub struct Figure {
     pub column: &'static str,
     /// What divides the raw value for people.
     pub scale: f64,
-    /// Whether more of it is better.
-    pub more_is_better: bool,
+    /// How to read it.
+    pub reading: &'static str,
     /// The quantile that it is, when it is one.
     pub quantile: Option<f64>,
 }
@@ -29,7 +29,7 @@ pub const FIGURES: [Figure; 6] = [
         title: "Throughput",
         column: "Throughput/s",
         scale: 1.0,
-        more_is_better: true,
+        reading: "More is better.",
         quantile: None,
     },
     Figure {
@@ -37,7 +37,7 @@ pub const FIGURES: [Figure; 6] = [
         title: "Client and server CPU",
         column: "CPU%",
         scale: 1.0,
-        more_is_better: false,
+        reading: "Neither more nor less is better by itself: read it with throughput, or read CPU per message.",
         quantile: None,
     },
     Figure {
@@ -45,7 +45,7 @@ pub const FIGURES: [Figure; 6] = [
         title: "CPU per message",
         column: "CPU ns/message",
         scale: 1.0,
-        more_is_better: false,
+        reading: "Less is better.",
         quantile: None,
     },
     Figure {
@@ -53,7 +53,7 @@ pub const FIGURES: [Figure; 6] = [
         title: "P50 response time",
         column: "P50 µs",
         scale: 1.0,
-        more_is_better: false,
+        reading: "Less is better.",
         quantile: Some(0.5),
     },
     Figure {
@@ -61,7 +61,7 @@ pub const FIGURES: [Figure; 6] = [
         title: "P99 response time",
         column: "P99 µs",
         scale: 1.0,
-        more_is_better: false,
+        reading: "Less is better.",
         quantile: Some(0.99),
     },
     Figure {
@@ -69,7 +69,7 @@ pub const FIGURES: [Figure; 6] = [
         title: "Peak memory (RSS)",
         column: "RSS MiB",
         scale: 1_048_576.0,
-        more_is_better: false,
+        reading: "Less is better.",
         quantile: None,
     },
 ];

@@ -132,7 +132,8 @@ async fn read(stream: Option<impl AsyncRead + Unpin>, mut keep: impl FnMut(&[u8]
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

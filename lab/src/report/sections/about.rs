@@ -123,10 +123,14 @@ pub(super) fn scope(model: &Model<'_>) -> Section {
                 .to_owned(),
         );
     }
+    let back_ends: Vec<String> = back_ends(model).into_iter().collect();
+    section
+        .points
+        .push(format!("Back ends: {}.", back_ends.join(", ")));
     for interval in intervals(model) {
-        section.points.push(format!(
-            "CPU covers client and server over this interval: {interval}."
-        ));
+        section
+            .points
+            .push(format!("CPU% of {interval}, client and server together."));
     }
     section.points.extend(
         [
@@ -142,16 +146,23 @@ pub(super) fn scope(model: &Model<'_>) -> Section {
     section
 }
 
-/// What the records say that processor time covers.
+/// What the records say that moved the bytes.
+fn back_ends(model: &Model<'_>) -> BTreeSet<String> {
+    let said = model.directory.runs().filter_map(|run| {
+        let back_end = run.metrics.as_ref()?.get("backend")?.as_str()?;
+        Some(format!(
+            "{} {} on {back_end}",
+            run.workload.implementation, run.arm
+        ))
+    });
+    said.collect()
+}
+
+/// What the records say that processor time covers, by implementation.
 fn intervals(model: &Model<'_>) -> BTreeSet<String> {
     let said = model.directory.runs().filter_map(|run| {
-        Some(
-            run.metrics
-                .as_ref()?
-                .get("cpu_interval")?
-                .as_str()?
-                .to_owned(),
-        )
+        let interval = run.metrics.as_ref()?.get("cpu_interval")?.as_str()?;
+        Some(format!("{} covers {interval}", run.workload.implementation))
     });
     said.collect()
 }

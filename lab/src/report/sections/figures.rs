@@ -19,13 +19,9 @@ pub(super) fn figures(model: &Model<'_>) -> Vec<Section> {
 
 fn section(model: &Model<'_>, figure: &Figure) -> Section {
     let mut section = Section::new(figure.key, figure.title);
-    let better = if figure.more_is_better {
-        "More is better."
-    } else {
-        "Less is better."
-    };
     section.paragraphs.push(format!(
-        "{better} Bars show the median of fresh processes; whiskers show min–max. Each panel has a scale of its own."
+        "{} Bars show the median of fresh processes; whiskers show min–max. Each panel has a scale of its own.",
+        figure.reading
     ));
     if figure.quantile.is_some() {
         section.paragraphs.push(
@@ -38,6 +34,9 @@ fn section(model: &Model<'_>, figure: &Figure) -> Section {
         section.charts.extend(curves(model));
     }
     section.tables.push(table(model, figure));
+    if figure.key == "cpu_percent" {
+        section.tables.extend(super::roles::table(model));
+    }
     section
 }
 

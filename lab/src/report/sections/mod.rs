@@ -4,6 +4,7 @@ mod about;
 mod figures;
 mod fitness;
 mod records;
+mod roles;
 mod verdicts;
 
 use serde::Serialize;

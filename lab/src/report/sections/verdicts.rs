@@ -4,7 +4,8 @@ use crate::report::figure::Figure;
 use crate::report::format;
 use crate::report::model::{CellView, Model};
 use crate::report::svg::{ForestRow, RatioPoint, RatioSeries, forest, ratio_lines};
-use crate::report::table::{Table, Text};
+use crate::report::table::{Row, Table, Text};
+use crate::stats::summary::Summary;
 use crate::stats::verdict::pairs_needed;
 
 use super::figures::{change, mark, origin, runs};
@@ -18,7 +19,7 @@ pub(super) fn verdicts(model: &Model<'_>) -> Section {
         return section;
     };
     section.paragraphs.push(sentence(model));
-    section.paragraphs.extend(groups(model, figure));
+    section.tables.push(groups(model, figure));
     section.tables.push(table(model, figure));
     section.charts.push(overview(model, figure));
     section.charts.extend(over_windows(model, figure));
@@ -42,23 +43,41 @@ fn sentence(model: &Model<'_>) -> String {
 }
 
 /// The originals' summary of a group: the median of its cells' ratios.
-fn groups(model: &Model<'_>, figure: &Figure) -> Vec<String> {
-    let mut lines = Vec::new();
+fn groups(model: &Model<'_>, figure: &Figure) -> Table {
+    let mut table = Table::new(
+        "verdict-groups",
+        &format!(
+            "{}: each summary is a median of case ratios, not pooled",
+            figure.title
+        ),
+        &[
+            "Group",
+            "Cases#",
+            "Median per-case change#",
+            "Least#",
+            "Most#",
+        ],
+    );
     for group in model.groups() {
         let cells = model.cells.iter().filter(|cell| cell.cell.group == group);
         let changes: Vec<f64> = cells
             .filter_map(|cell| Some(cell.compare(figure)?.of_medians?.change_percent()))
             .collect();
-        if let Some(summary) = crate::stats::summary::Summary::of(&changes) {
-            lines.push(format!(
-                "{group}: {} cases, median per-case {} change {} (a median of case ratios, not pooled).",
-                changes.len(),
-                figure.title.to_lowercase(),
-                format::percent_change(summary.median)
-            ));
+        let mut cells = vec![Text::of(group), Text::of(changes.len().to_string())];
+        match Summary::of(&changes) {
+            Some(Summary {
+                median, min, max, ..
+            }) => cells
+                .extend([median, min, max].map(|it| Text::number(format::percent_change(it), it))),
+            None => cells.extend(["—", "—", "—"].map(Text::of)),
         }
+        table.rows.push(Row {
+            group: group.to_owned(),
+            cells,
+            ..Row::default()
+        });
     }
-    lines
+    table
 }
 
 fn table(model: &Model<'_>, figure: &Figure) -> Table {
@@ -130,10 +149,18 @@ fn overview(model: &Model<'_>, figure: &Figure) -> Chart {
     }
 }
 
-/// One chart a group that has more than one window.
+/// As many lines as the page has colours to tell them apart by.
+const LINES: usize = 6;
+
+/// One chart of all groups while its lines can be told apart, else one a group.
 fn over_windows(model: &Model<'_>, figure: &Figure) -> Vec<Chart> {
     let [a, b] = model.arms();
-    let mut charts = Vec::new();
+    let axis = format!("{b} / {a}, {}", figure.title.to_lowercase());
+    let chart = |title: String, series: &[RatioSeries]| Chart {
+        caption: title.clone(),
+        svg: ratio_lines(&title, &axis, series),
+    };
+    let mut groups: Vec<(&str, Vec<RatioSeries>)> = Vec::new();
     for group in model.groups() {
         let cells: Vec<_> = model
             .cells
@@ -142,21 +169,42 @@ fn over_windows(model: &Model<'_>, figure: &Figure) -> Vec<Chart> {
             .collect();
         let series = series(&cells, figure);
         if series.iter().any(|line| line.points.len() > 1) {
-            let axis = format!("{b} / {a}, {}", figure.title.to_lowercase());
-            charts.push(Chart {
-                caption: format!("{group}: ratio over messages in flight."),
-                svg: ratio_lines(&format!("{group}: ratio over window"), &axis, &series),
-            });
+            groups.push((group, series));
         }
     }
-    charts
+    let lines: usize = groups.iter().map(|(_, series)| series.len()).sum();
+    if groups.len() < 2 || lines > LINES {
+        let title = |group: &str| format!("{group}: paired ratio over messages in flight");
+        return groups
+            .iter()
+            .map(|(group, series)| chart(title(group), series))
+            .collect();
+    }
+    let named = |(group, series): &(&str, Vec<RatioSeries>)| {
+        let label = |line: &RatioSeries| format!("{group} · {}", line.label);
+        series
+            .iter()
+            .map(|line| RatioSeries {
+                label: label(line),
+                ..line.clone()
+            })
+            .collect::<Vec<_>>()
+    };
+    let all: Vec<RatioSeries> = groups.iter().flat_map(named).collect();
+    vec![chart(
+        "Paired ratio over messages in flight".to_owned(),
+        &all,
+    )]
 }
 
 fn series(cells: &[&CellView<'_>], figure: &Figure) -> Vec<RatioSeries> {
     let mut all: Vec<RatioSeries> = Vec::new();
     for cell in cells {
         let workload = &cell.cell.workload;
-        let label = format!("{} · work {}", workload.io, workload.work);
+        let mut label = workload.io.to_string();
+        if workload.work > 0 {
+            label.push_str(&format!(" · work {}", workload.work));
+        }
         let point = RatioPoint {
             window: workload.window,
             ratios: cell.compare(figure).and_then(|compared| compared.paired),

@@ -4,7 +4,7 @@ use super::{Anchor, Canvas, WIDTH, ratio_axis};
 use crate::stats::summary::Summary;
 
 const LEFT: f64 = 60.0;
-const RIGHT: f64 = 260.0;
+const RIGHT: f64 = 320.0;
 const TOP: f64 = 26.0;
 const HEIGHT: f64 = 260.0;
 const BOTTOM: f64 = 40.0;
