@@ -78,3 +78,26 @@ fn move_aside(directory: &Path) -> Result<(), Failure> {
         directory.display()
     )))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_earlier_session_is_moved_aside_and_nothing_else_is() {
+        let root = std::env::temp_dir().join(format!("arknet-quick-{}", std::process::id()));
+        let directory = root.join("quick");
+        std::fs::create_dir_all(&directory).unwrap();
+        assert!(matches!(move_aside(&directory), Err(Failure::Usage(_))));
+        assert!(directory.exists());
+        for session in ["first", "second"] {
+            std::fs::create_dir_all(&directory).unwrap();
+            std::fs::write(directory.join(RUNS_FILE), session).unwrap();
+            move_aside(&directory).unwrap();
+            assert!(!directory.exists());
+        }
+        let kept = std::fs::read_to_string(root.join("quick-2").join(RUNS_FILE)).unwrap();
+        assert_eq!(kept, "second");
+        std::fs::remove_dir_all(root).unwrap();
+    }
+}

@@ -162,7 +162,11 @@ fn back_ends(model: &Model<'_>) -> BTreeSet<String> {
 fn intervals(model: &Model<'_>) -> BTreeSet<String> {
     let said = model.directory.runs().filter_map(|run| {
         let interval = run.metrics.as_ref()?.get("cpu_interval")?.as_str()?;
-        Some(format!("{} covers {interval}", run.workload.implementation))
+        let workload = &run.workload;
+        Some(format!(
+            "{} {} covers {interval}",
+            workload.implementation, workload.traffic
+        ))
     });
     said.collect()
 }
