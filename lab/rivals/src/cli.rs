@@ -115,11 +115,8 @@ fn prepare_asio() -> Result<Program, Failure> {
 
 fn run_one(protocol: Protocol, variant: &str, load: &Load) -> Result<ExitCode, Failure> {
     let variant = find(protocol, variant)?;
-    if let Some(objection) = load.objection() {
-        return Err(Failure::Unknown(objection));
-    }
     let How::Here(run) = variant.how else {
-        return Err(Failure::Unknown(format!(
+        return Err(Failure::Usage(format!(
             "{} does not run in this binary",
             variant.name
         )));
@@ -146,7 +143,7 @@ fn find(protocol: Protocol, name: &str) -> Result<&'static Variant, Failure> {
                 .map(|variant| variant.name)
                 .collect::<Vec<_>>()
                 .join(", ");
-            Failure::Unknown(format!(
+            Failure::Usage(format!(
                 "no variant of {protocol} is called {name}; there are {names}"
             ))
         })

@@ -2,11 +2,15 @@
 
 use std::io;
 
+use arknet_lab::measure;
 use thiserror::Error;
 
 /// Why a run gave no sample.
 #[derive(Debug, Error)]
 pub(crate) enum Failure {
+    /// The command line asks for something that does not exist.
+    #[error("{0}")]
+    Usage(String),
     /// The system refused something; `doing` says what was being done.
     #[error("{doing}: {source}")]
     Io {
@@ -23,6 +27,12 @@ pub(crate) enum Failure {
         /// What the library said.
         why: String,
     },
+    /// The lab could not measure.
+    #[error(transparent)]
+    Lab(#[from] measure::Error),
+    /// The measurement was made and does not count.
+    #[error("the measurement is invalid: {0}")]
+    Invalid(String),
     /// A child process did not print a good sample.
     #[error("{variant}: {why}")]
     Child {
@@ -34,9 +44,6 @@ pub(crate) enum Failure {
     /// The C++ sources do not compile although the compiler and the headers are there.
     #[error("compiling the Boost.Asio echo: {0}")]
     Compile(String),
-    /// `run-one` was asked for something that this build cannot run.
-    #[error("{0}")]
-    Unknown(String),
 }
 
 impl Failure {

@@ -3,11 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
+use arknet_lab::measure::TransportConfig;
+use arknet_lab::measure::config::{IoModel, Traffic};
 use clap::{Args, ValueEnum};
-
-/// The room of one read, in bytes: a read that offers more than was asked for and comes back short
-/// has proved the socket empty, so a window must fit into it.
-pub(crate) const READ_ROOM: usize = 64 * 1024;
 
 /// What travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -35,7 +33,7 @@ pub(crate) struct Load {
     pub(crate) payload: usize,
     /// Connections, each with a client and a server end in this process.
     #[arg(long, default_value_t = 16)]
-    pub(crate) clients: u32,
+    pub(crate) clients: usize,
     /// Messages in flight on a connection.
     #[arg(long, default_value_t = 1)]
     pub(crate) window: usize,
@@ -51,24 +49,19 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Why this load cannot be run, if it cannot.
-    pub(crate) fn objection(&self) -> Option<String> {
-        let duration = |s: f64| Duration::try_from_secs_f64(s).is_ok();
-        if self.payload < crate::traffic::HEADER {
-            Some(format!(
-                "a message of {} bytes is shorter than its header of 16",
-                self.payload
-            ))
-        } else if self.clients == 0 || self.window == 0 || self.threads == 0 {
-            Some("clients, window and threads must be at least 1".to_owned())
-        } else if self.payload.saturating_mul(self.window) > READ_ROOM {
-            Some(format!(
-                "payload times window must fit one read of {READ_ROOM} bytes"
-            ))
-        } else if !duration(self.warmup) || !duration(self.seconds) || self.seconds <= 0.0 {
-            Some("warm-up and measured seconds must be positive durations".to_owned())
-        } else {
-            None
+    /// The load as the lab understands it: windowed traffic over bare TCP, by native tasks. Its
+    /// `check` is the judge of the numbers.
+    pub(crate) fn config(&self) -> TransportConfig {
+        TransportConfig {
+            io_model: IoModel::Sharded,
+            io_threads: self.threads,
+            traffic: Traffic::Windowed,
+            payload: self.payload,
+            clients: self.clients,
+            window: self.window,
+            warmup: self.warmup(),
+            seconds: self.measured(),
+            ..TransportConfig::default()
         }
     }
 

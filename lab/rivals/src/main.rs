@@ -15,7 +15,6 @@ mod print;
 mod ratio;
 mod rounds;
 mod sample;
-mod traffic;
 mod variant;
 
 use std::process::ExitCode;
@@ -27,7 +26,10 @@ fn main() -> ExitCode {
         Ok(status) => status,
         Err(error) => {
             rounds::progress(&format!("arknet-rivals: {error}"));
-            ExitCode::FAILURE
+            match error {
+                failure::Failure::Usage(_) => ExitCode::from(2),
+                _ => ExitCode::FAILURE,
+            }
         }
     }
 }

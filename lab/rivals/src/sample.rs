@@ -1,12 +1,9 @@
 //! What a run says about itself, and the costs that follow from it.
 
-use std::time::Instant;
-
-use hdrhistogram::Histogram;
+use arknet_lab::measure::Measurement;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
-use crate::traffic::Run;
 
 /// One run's figures. Messages, time and CPU all cover the measured phase and nothing else; the CPU
 /// is the process's, client and server ends together.
@@ -29,18 +26,33 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// The sample between two stamps of a run.
-    pub(crate) fn between(run: &Run, begin: &Stamp, end: &Stamp, trips: &Histogram<u64>) -> Self {
-        let microseconds = |q| trips.value_at_quantile(q) as f64 / 1000.0;
-        Self {
-            messages: end.messages - begin.messages,
-            elapsed_seconds: end.at.duration_since(begin.at).as_secs_f64(),
-            cpu_user_seconds: end.user - begin.user,
-            cpu_system_seconds: end.system - begin.system,
-            rtt_p50_us: microseconds(0.5),
-            rtt_p99_us: microseconds(0.99),
-            errors: run.errors(),
+    /// The figures of one of the lab's measurements.
+    ///
+    /// # Errors
+    ///
+    /// When the measurement is invalid, or the system does not tell the CPU time.
+    pub(crate) fn of(measurement: &Measurement) -> Result<Self, Failure> {
+        if let Some(why) = &measurement.error {
+            return Err(Failure::Invalid(why.clone()));
         }
+        let (Some(cpu), Some(user)) = (
+            measurement.cpu_ns_per_message,
+            measurement.cpu_user_ns_per_message,
+        ) else {
+            return Err(Failure::Invalid(
+                "the system does not tell the CPU time".to_owned(),
+            ));
+        };
+        let seconds = |per_message: f64| per_message * measurement.messages as f64 / 1e9;
+        Ok(Self {
+            messages: measurement.messages,
+            elapsed_seconds: measurement.elapsed_seconds,
+            cpu_user_seconds: seconds(user),
+            cpu_system_seconds: seconds(cpu - user),
+            rtt_p50_us: measurement.rtt_p50_us,
+            rtt_p99_us: measurement.rtt_p99_us,
+            errors: measurement.warmup_errors + measurement.counters.values().sum::<u64>(),
+        })
     }
 
     /// Whether the run counts.
@@ -66,44 +78,4 @@ impl Sample {
     fn per_message(&self, seconds: f64) -> f64 {
         seconds * 1e6 / self.messages as f64
     }
-}
-
-/// One end of the measured phase.
-pub(crate) struct Stamp {
-    at: Instant,
-    messages: u64,
-    user: f64,
-    system: f64,
-}
-
-impl Stamp {
-    pub(crate) fn now(run: &Run) -> Result<Self, Failure> {
-        let (user, system) = process_cpu().map_err(Failure::io("reading the CPU time"))?;
-        Ok(Self {
-            at: Instant::now(),
-            messages: run.messages(),
-            user,
-            system,
-        })
-    }
-}
-
-/// Seconds of CPU that this process has used, user and system.
-#[cfg(unix)]
-fn process_cpu() -> std::io::Result<(f64, f64)> {
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::uninit();
-    // SAFETY: the pointer is valid for one `rusage`, which the call fills before it returns 0.
-    let usage = unsafe {
-        if libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) != 0 {
-            return Err(std::io::Error::last_os_error());
-        }
-        usage.assume_init()
-    };
-    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
-    Ok((seconds(usage.ru_utime), seconds(usage.ru_stime)))
-}
-
-#[cfg(not(unix))]
-fn process_cpu() -> std::io::Result<(f64, f64)> {
-    Err(std::io::ErrorKind::Unsupported.into())
 }

@@ -4,6 +4,7 @@
 
 use crate::failure::Failure;
 use crate::load::{Load, Protocol};
+use crate::machine::{lab, tls};
 use crate::sample::Sample;
 
 /// Whose figures stand above the line of a ratio, and whose below.
@@ -68,6 +69,8 @@ const EPOLL: How = How::Nowhere("epoll is Linux's");
 
 const TCP: &[Variant] = &[
     peer("epoll", Style::Callback, false, EPOLL),
+    peer("mio", Style::Callback, true, How::Here(lab::mio)),
+    peer("tokio", Style::Async, true, How::Here(lab::tokio)),
     peer(
         "asio-callback",
         Style::Callback,
@@ -82,13 +85,13 @@ const TLS: &[Variant] = &[
         "tokio-rustls",
         Style::Async,
         false,
-        How::Here(crate::machine::tls::run_plain),
+        How::Here(tls::run_plain),
     ),
     peer(
         "tokio-rustls-buffered",
         Style::Async,
         false,
-        How::Here(crate::machine::tls::run_buffered),
+        How::Here(tls::run_buffered),
     ),
 ];
 

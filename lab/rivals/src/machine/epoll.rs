@@ -5,63 +5,101 @@
 //! sends from the buffer it read into. Readiness to write is asked for only after a short send.
 
 use std::io;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::Instant;
+use std::thread;
 
-use hdrhistogram::Histogram;
+use arknet_lab::measure::Measurement;
+use arknet_lab::measure::conduct::conduct;
+use arknet_lab::measure::config::{Execution, TransportConfig};
+use arknet_lab::measure::counters::Fault;
+use arknet_lab::measure::native::ends::{ServerEnd, WindowedEnd};
+use arknet_lab::measure::native::pairs;
+use arknet_lab::measure::run::Run;
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use crate::failure::Failure;
 use crate::load::Load;
-use crate::sample::{Sample, Stamp};
-use crate::traffic::{Client, Input, Phase, Run, Server, round_trips};
+use crate::sample::Sample;
 
-/// Events taken from the kernel at once: every end of the largest load the harness asks for.
+/// Events taken from the kernel at once: every end of the largest load that the lab accepts.
 const EVENTS: usize = 256;
+
+/// What the waker's event carries; ends are counted from zero.
+const WAKE: u64 = u64::MAX;
 
 /// Runs the load once.
 pub(crate) fn run(load: &Load) -> Result<Sample, Failure> {
     if load.threads != 1 {
-        return Err(Failure::Unknown(
-            "epoll: only one thread is written".to_owned(),
-        ));
+        return Err(Failure::Usage("epoll is written for one thread".to_owned()));
     }
-    let run = Run::new(load);
-    Machine::connect(&run)
-        .map_err(Failure::io("connecting over loopback"))?
-        .drive()
-}
-
-struct Machine {
-    run: Arc<Run>,
-    epoll: OwnedFd,
-    ends: Vec<Option<End>>,
-    open: usize,
-    round_trips: Histogram<u64>,
-}
-
-impl Machine {
-    fn connect(run: &Arc<Run>) -> io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        let address = listener.local_addr()?;
-        let mut ends = Vec::new();
-        for id in 0..run.load.clients {
-            let client = TcpStream::connect(address)?;
-            let (server, _) = listener.accept()?;
-            ends.push(End::new(run, server, Side::Server(Server::new(run)))?);
-            ends.push(End::new(
-                run,
-                client,
-                Side::Client(Box::new(Client::new(run, id))),
-            )?);
+    let config = TransportConfig {
+        execution: Execution::Callback,
+        ..load.config()
+    };
+    config
+        .check()
+        .map_err(|error| Failure::Usage(error.to_string()))?;
+    let run = Run::new(&config);
+    let mut lane = Lane::connect(&run, &config)?;
+    let waker = Arc::clone(&lane.waker);
+    let wake = || {
+        if let Err(error) = rustix::io::write(&waker, &1_u64.to_ne_bytes()) {
+            run.fault(
+                Fault::CallbackExceptions,
+                &format!("waking the io thread: {error}"),
+            );
         }
+    };
+    let observed = thread::scope(|scope| {
+        let shared = &run;
+        scope.spawn(move || {
+            if let Err(error) = lane.turn(shared) {
+                shared.fault(
+                    Fault::CallbackExceptions,
+                    &format!("the io thread: {error}"),
+                );
+            }
+        });
+        let observed = conduct(&run, &config, wake);
+        run.stop();
+        wake();
+        observed
+    });
+    Sample::of(&Measurement::new(&config, "epoll", &run, &observed))
+}
+
+/// The epoll and the connections on it.
+struct Lane {
+    epoll: OwnedFd,
+    waker: Arc<OwnedFd>,
+    ends: Vec<Option<End>>,
+}
+
+impl Lane {
+    fn connect(run: &Arc<Run>, config: &TransportConfig) -> Result<Self, Failure> {
+        let mut ends = Vec::new();
+        for (id, pair) in (0_u32..).zip(pairs::connect(config)?) {
+            let server = Side::Server(ServerEnd::new(run, config.traffic), 0);
+            ends.push(Some(End::new(pair.server, server)));
+            ends.push(Some(End::new(
+                pair.client,
+                Side::Client(WindowedEnd::new(run, id)),
+            )));
+        }
+        Self::register(ends).map_err(|error| Failure::io("setting epoll up")(error.into()))
+    }
+
+    fn register(ends: Vec<Option<End>>) -> rustix::io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        for (index, end) in (0..).zip(&ends) {
+        let waker = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        epoll::add(&epoll, &waker, EventData::new_u64(WAKE), EventFlags::IN)?;
+        for (index, end) in (0..).zip(ends.iter().flatten()) {
             epoll::add(
                 &epoll,
                 &end.socket,
@@ -70,152 +108,126 @@ impl Machine {
             )?;
         }
         Ok(Self {
-            run: Arc::clone(run),
             epoll,
-            open: ends.len(),
-            ends: ends.into_iter().map(Some).collect(),
-            round_trips: round_trips(),
+            waker: Arc::new(waker),
+            ends,
         })
     }
 
-    fn drive(mut self) -> Result<Sample, Failure> {
-        let io = |error: Errno| Failure::io("echoing over epoll")(error.into());
-        let started = Instant::now();
-        self.begin(started).map_err(io)?;
-        let (warm, measured) = (self.run.load.warmup(), self.run.load.measured());
-        let mut stamps = Vec::with_capacity(2);
-        let mut next = started + warm;
+    /// The thread: one wait, then every end that is ready, until the run stops.
+    fn turn(&mut self, run: &Run) -> rustix::io::Result<()> {
         let mut events = Vec::with_capacity(EVENTS);
-        while self.open > 0 {
-            epoll::wait(&self.epoll, spare_capacity(&mut events), None).map_err(io)?;
-            let now = Instant::now();
-            if now >= next && stamps.len() < 2 {
-                stamps.push(Stamp::now(&self.run)?);
-                self.run.enter(if stamps.len() == 1 {
-                    Phase::Measured
-                } else {
-                    Phase::Stopping
-                });
-                next = now + measured;
-            }
+        while !run.is_stopping() {
+            match epoll::wait(&self.epoll, spare_capacity(&mut events), None) {
+                Err(Errno::INTR) => continue,
+                waited => waited?,
+            };
             for event in events.drain(..) {
-                self.handle(event, now).map_err(io)?;
-            }
-        }
-        let [begin, end] = stamps.as_slice() else {
-            return Err(Failure::Unknown(
-                "epoll: the connections closed too early".to_owned(),
-            ));
-        };
-        Ok(Sample::between(&self.run, begin, end, &self.round_trips))
-    }
-
-    fn begin(&mut self, now: Instant) -> rustix::io::Result<()> {
-        for (index, end) in (0..).zip(self.ends.iter_mut().flatten()) {
-            if let Side::Client(client) = &mut end.side {
-                client.begin(now);
-                end.flush(&self.epoll, index)?;
+                self.handle(event)?;
             }
         }
         Ok(())
     }
 
-    fn handle(&mut self, event: Event, now: Instant) -> rustix::io::Result<()> {
+    fn handle(&mut self, event: Event) -> rustix::io::Result<()> {
         let index = event.data.u64();
-        let Some(place) = self.ends.get_mut(index as usize) else {
-            return Ok(());
-        };
-        let Some(end) = place else { return Ok(()) };
-        let life = if end.waits_to_write {
-            end.flush(&self.epoll, index)?;
-            Life::Open
-        } else {
-            end.read(&self.epoll, index, now)?
-        };
-        if life == Life::Over {
-            if let Some(End {
-                side: Side::Client(client),
-                ..
-            }) = place.take()
-            {
-                self.round_trips += client.into_round_trips();
-            }
-            self.open -= 1;
+        if index == WAKE {
+            rustix::io::read(&self.waker, &mut [0_u8; 8])?;
+            self.begin();
+        } else if let Some(slot) = usize::try_from(index)
+            .ok()
+            .and_then(|i| self.ends.get_mut(i))
+        {
+            serve(slot, |end| end.on_event(&self.epoll, event));
         }
         Ok(())
+    }
+
+    fn begin(&mut self) {
+        for (index, slot) in (0..).zip(&mut self.ends) {
+            serve(slot, |end| {
+                if let Side::Client(client) = &mut end.side {
+                    client.begin();
+                }
+                end.flush(&self.epoll, index)
+            });
+        }
     }
 }
 
-#[derive(PartialEq, Eq)]
-enum Life {
-    Open,
-    Over,
+/// Serves an end; one whose connection failed is closed, and what that means is counted.
+fn serve(slot: &mut Option<End>, with: impl FnOnce(&mut End) -> rustix::io::Result<()>) {
+    if let Some(end) = slot
+        && let Err(error) = with(end)
+    {
+        end.on_disconnect(error.into());
+        *slot = None;
+    }
 }
 
 /// One end of a connection.
 struct End {
-    run: Arc<Run>,
     socket: TcpStream,
     side: Side,
-    input: Input,
-    /// Of a server: how much of the input's front is to be echoed.
-    echo: usize,
     waits_to_write: bool,
 }
 
 enum Side {
-    Server(Server),
-    Client(Box<Client>),
+    /// With how much of what it received is to be sent back.
+    Server(ServerEnd, usize),
+    Client(WindowedEnd),
 }
 
 impl End {
-    fn new(run: &Arc<Run>, socket: TcpStream, side: Side) -> io::Result<Self> {
-        socket.set_nodelay(true)?;
-        socket.set_nonblocking(true)?;
-        let input = Input::new(&run.load);
-        let run = Arc::clone(run);
-        Ok(Self {
-            run,
+    fn new(socket: TcpStream, side: Side) -> Self {
+        Self {
             socket,
             side,
-            input,
-            echo: 0,
             waits_to_write: false,
-        })
+        }
     }
 
-    fn read(&mut self, epoll: &OwnedFd, index: u64, now: Instant) -> rustix::io::Result<Life> {
-        let n = match recv(&self.socket, self.input.room(), RecvFlags::empty()) {
+    fn on_event(&mut self, epoll: &OwnedFd, event: Event) -> rustix::io::Result<()> {
+        let (index, flags) = (event.data.u64(), event.flags);
+        if self.waits_to_write {
+            self.flush(epoll, index)?;
+        }
+        // A server whose answer is stuck asks for no bytes.
+        if flags.intersects(EventFlags::IN | EventFlags::HUP | EventFlags::ERR) && self.receive()? {
+            self.flush(epoll, index)?;
+        }
+        Ok(())
+    }
+
+    /// Reads once and deals with what came; says whether anything did.
+    fn receive(&mut self) -> rustix::io::Result<bool> {
+        let buffer = match &mut self.side {
+            Side::Server(server, _) => &mut server.received,
+            Side::Client(client) => &mut client.received,
+        };
+        let n = match recv(&self.socket, buffer.room(), RecvFlags::empty()) {
+            Ok((_, 0)) => return Err(Errno::CONNRESET),
             Ok((_, n)) => n,
-            Err(Errno::AGAIN | Errno::INTR) => return Ok(Life::Open),
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(false),
             Err(error) => return Err(error),
         };
-        if n == 0 {
-            // A client closes first, so only a client can lose its connection.
-            if matches!(self.side, Side::Client(_)) {
-                self.run.fail();
-            }
-            return Ok(Life::Over);
-        }
-        self.input.received(n);
+        buffer.fill(n);
         match &mut self.side {
-            Side::Server(server) => self.echo = server.turn(self.input.filled()),
-            Side::Client(client) => {
-                let whole = client.turn(self.input.filled(), now);
-                self.input.consume(whole);
-                if client.finished() {
-                    return Ok(Life::Over);
-                }
+            Side::Client(client) => client.on_received(),
+            Side::Server(server, answer) => {
+                *answer = server.on_received().map_err(|_| Errno::BADMSG)?;
             }
         }
-        self.flush(epoll, index)?;
-        Ok(Life::Open)
+        Ok(true)
     }
 
+    /// Sends once what is to be sent, and waits for room if that was not all.
     fn flush(&mut self, epoll: &OwnedFd, index: u64) -> rustix::io::Result<()> {
-        let bytes = match &mut self.side {
-            Side::Server(_) => &self.input.filled()[..self.echo],
-            Side::Client(client) => client.output().as_slice(),
+        let bytes = match &self.side {
+            Side::Server(server, answer) => {
+                server.received.filled().get(..*answer).unwrap_or_default()
+            }
+            Side::Client(client) => client.out.filled(),
         };
         let (wanted, mut sent) = (bytes.len(), 0);
         if wanted > 0 {
@@ -226,26 +238,36 @@ impl End {
             };
         }
         match &mut self.side {
-            Side::Server(_) => {
-                self.input.consume(sent);
-                self.echo -= sent;
+            Side::Server(server, answer) => {
+                server.received.consume(sent);
+                *answer -= sent;
             }
-            Side::Client(client) => drop(client.output().drain(..sent)),
+            Side::Client(client) => client.out.consume(sent),
         }
         self.wait_to_write(epoll, index, sent < wanted)
     }
 
-    /// Waits for room to write instead of bytes to read, or back again.
     fn wait_to_write(&mut self, epoll: &OwnedFd, index: u64, wait: bool) -> rustix::io::Result<()> {
         if self.waits_to_write == wait {
             return Ok(());
         }
         self.waits_to_write = wait;
-        let interest = if wait {
-            EventFlags::OUT
-        } else {
-            EventFlags::IN
+        let interest = match (wait, &self.side) {
+            (false, _) => EventFlags::IN,
+            (true, Side::Server(..)) => EventFlags::OUT,
+            (true, Side::Client(_)) => EventFlags::IN | EventFlags::OUT,
         };
         epoll::modify(epoll, &self.socket, EventData::new_u64(index), interest)
+    }
+
+    fn on_disconnect(&mut self, error: io::Error) {
+        match &mut self.side {
+            Side::Server(server, _) => server.on_disconnect(&error),
+            Side::Client(client) => {
+                client
+                    .traffic
+                    .on_disconnect(&format!("a client's connection: {error}"));
+            }
+        }
     }
 }

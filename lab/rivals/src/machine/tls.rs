@@ -6,16 +6,23 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::net::Ipv4Addr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Instant;
+use std::thread;
 
-use hdrhistogram::Histogram;
+use arknet_lab::measure::Measurement;
+use arknet_lab::measure::conduct::conduct;
+use arknet_lab::measure::config::{Protocol, TransportConfig};
+use arknet_lab::measure::counters::Fault;
+use arknet_lab::measure::native::buffer::Flat;
+use arknet_lab::measure::native::ends::{ServerEnd, WindowedEnd};
+use arknet_lab::measure::native::pairs;
+use arknet_lab::measure::run::Run;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, ServerName};
@@ -23,9 +30,11 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 
 use crate::failure::Failure;
-use crate::load::{Load, READ_ROOM};
-use crate::sample::{Sample, Stamp};
-use crate::traffic::{Client, Input, Phase, Run, Server, round_trips};
+use crate::load::Load;
+use crate::sample::Sample;
+
+/// What one read of the socket may take, in bytes.
+const READ_ROOM: usize = 64 * 1024;
 
 /// The name in the certificate that a run makes for itself.
 const HOST: &str = "localhost";
@@ -77,54 +86,34 @@ impl Below for BufReader<TcpStream> {
 
 fn run<S: Below>(load: &Load) -> Result<Sample, Failure> {
     if load.threads != 1 {
-        return Err(Failure::Unknown(
-            "tokio-rustls: only one thread is written".to_owned(),
+        return Err(Failure::Usage(
+            "tokio-rustls is written for one thread".to_owned(),
         ));
     }
+    let config = load.config();
+    config
+        .check()
+        .map_err(|error| Failure::Usage(error.to_string()))?;
+    let config = TransportConfig {
+        protocol: Protocol::Tcps,
+        ..config
+    };
+    let run = Run::new(&config);
     let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
+        .enable_io()
         .build()
         .map_err(Failure::io("starting a tokio runtime"))?;
-    runtime.block_on(measure::<S>(&Run::new(load)))
-}
-
-async fn measure<S: Below>(run: &Arc<Run>) -> Result<Sample, Failure> {
-    let mut pairs = connect::<S>(run).await?;
-    let mut servers = JoinSet::new();
-    let mut clients = JoinSet::new();
-    for (id, Pair { client, server }) in (0..).zip(pairs.drain(..)) {
-        servers.spawn(serve(Arc::clone(run), server));
-        clients.spawn(request(Arc::clone(run), Client::new(run, id), client));
-    }
-    tokio::time::sleep(run.load.warmup()).await;
-    let begin = Stamp::now(run)?;
-    run.enter(Phase::Measured);
-    tokio::time::sleep(run.load.measured()).await;
-    let end = Stamp::now(run)?;
-    run.enter(Phase::Stopping);
-    let trips = drain(run, servers, clients).await;
-    Ok(Sample::between(run, &begin, &end, &trips))
-}
-
-/// Waits for every end to stop by itself, and counts those that failed.
-async fn drain(
-    run: &Run,
-    servers: JoinSet<io::Result<()>>,
-    clients: JoinSet<io::Result<Client>>,
-) -> Histogram<u64> {
-    let mut trips = round_trips();
-    for outcome in clients.join_all().await {
-        match outcome {
-            Ok(client) => trips += client.into_round_trips(),
-            Err(_) => run.fail(),
-        }
-    }
-    for outcome in servers.join_all().await {
-        if outcome.is_err() {
-            run.fail();
-        }
-    }
-    trips
+    let pairs = runtime.block_on(connect::<S>(&config))?;
+    let (wake, woken) = watch::channel(());
+    let observed = thread::scope(|scope| {
+        scope.spawn(|| runtime.block_on(serve(&run, &config, pairs, woken)));
+        let observed = conduct(&run, &config, || wake.send_replace(()));
+        run.stop();
+        // Clients end when nobody can wake them any more, and their servers after them.
+        drop(wake);
+        observed
+    });
+    Sample::of(&Measurement::new(&config, "tokio-rustls", &run, &observed))
 }
 
 struct Pair<S> {
@@ -132,31 +121,52 @@ struct Pair<S> {
     server: TlsStream<S>,
 }
 
-async fn connect<S: Below>(run: &Run) -> Result<Vec<Pair<S>>, Failure> {
+async fn connect<S: Below>(config: &TransportConfig) -> Result<Vec<Pair<S>>, Failure> {
     let (connector, acceptor) = configure()?;
-    let io = || Failure::io("connecting TLS over loopback");
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-        .await
-        .map_err(io())?;
-    let address = listener.local_addr().map_err(io())?;
     let name = ServerName::try_from(HOST).map_err(tls("naming the server"))?;
-    let mut pairs = Vec::new();
-    for _ in 0..run.load.clients {
-        let near = TcpStream::connect(address).await.map_err(io())?;
-        let (far, _) = listener.accept().await.map_err(io())?;
-        near.set_nodelay(true).map_err(io())?;
-        far.set_nodelay(true).map_err(io())?;
-        let (client, server) = tokio::try_join!(
-            connector.connect(name.clone(), S::over(near)),
-            acceptor.accept(S::over(far)),
-        )
-        .map_err(io())?;
-        pairs.push(Pair {
+    let mut encrypted = Vec::new();
+    for pair in pairs::connect(config)? {
+        let over = |socket| TcpStream::from_std(socket).map(S::over);
+        let near = over(pair.client).map_err(Failure::io("registering a client's socket"))?;
+        let far = over(pair.server).map_err(Failure::io("registering a server's socket"))?;
+        let (client, server) =
+            tokio::try_join!(connector.connect(name.clone(), near), acceptor.accept(far))
+                .map_err(Failure::io("shaking hands over loopback"))?;
+        encrypted.push(Pair {
             client: client.into(),
             server: server.into(),
         });
     }
-    Ok(pairs)
+    Ok(encrypted)
+}
+
+/// Runs a task for every end until all have ended.
+async fn serve<S: Below>(
+    run: &Arc<Run>,
+    config: &TransportConfig,
+    pairs: Vec<Pair<S>>,
+    woken: watch::Receiver<()>,
+) {
+    let mut tasks = JoinSet::new();
+    for (id, Pair { client, server }) in (0..).zip(pairs) {
+        tasks.spawn(answer(
+            server,
+            ServerEnd::new(run, config.traffic),
+            config.payload,
+        ));
+        tasks.spawn(ask(
+            client,
+            WindowedEnd::new(run, id),
+            config.payload,
+            woken.clone(),
+        ));
+    }
+    drop(woken);
+    while let Some(ended) = tasks.join_next().await {
+        if ended.is_err() {
+            run.fault(Fault::CallbackExceptions, "a task panicked");
+        }
+    }
 }
 
 /// A certificate made for this run, trusted by its client alone.
@@ -193,54 +203,74 @@ fn tls<E: std::fmt::Display>(doing: &'static str) -> impl FnOnce(E) -> Failure {
     }
 }
 
-async fn serve<S: Below>(run: Arc<Run>, mut stream: TlsStream<S>) -> io::Result<()> {
-    let server = Server::new(&run);
-    let mut input = Input::new(&run.load);
-    while fill(&mut stream, &mut input).await? > 0 {
-        let whole = server.turn(input.filled());
-        if whole > 0 {
-            write(&run, &mut stream, &input.filled()[..whole]).await?;
-            input.consume(whole);
-        }
+/// A server, until its client ends.
+async fn answer<S: Below>(mut stream: TlsStream<S>, mut end: ServerEnd, payload: usize) {
+    if let Err(error) = answer_all(&mut stream, &mut end, payload).await {
+        end.on_disconnect(&error);
     }
-    Ok(())
 }
 
-async fn request<S: Below>(
-    run: Arc<Run>,
-    mut client: Client,
+async fn answer_all<S: Below>(
+    stream: &mut TlsStream<S>,
+    end: &mut ServerEnd,
+    payload: usize,
+) -> io::Result<()> {
+    loop {
+        receive(stream, &mut end.received).await?;
+        let whole = end.on_received()?;
+        let answers = end.received.filled().get(..whole).unwrap_or_default();
+        send(stream, answers, payload).await?;
+        end.received.consume(whole);
+    }
+}
+
+/// A client, phase for phase, until nobody can wake it any more.
+async fn ask<S: Below>(
     mut stream: TlsStream<S>,
-) -> io::Result<Client> {
-    let mut input = Input::new(&run.load);
-    client.begin(Instant::now());
-    while !client.finished() {
-        if !client.output().is_empty() {
-            write(&run, &mut stream, client.output()).await?;
-            client.output().clear();
+    mut end: WindowedEnd,
+    payload: usize,
+    mut woken: watch::Receiver<()>,
+) {
+    while woken.changed().await.is_ok() {
+        end.begin();
+        while !end.traffic.is_finished() {
+            if let Err(error) = exchange(&mut stream, &mut end, payload).await {
+                return end
+                    .traffic
+                    .on_disconnect(&format!("a client's connection: {error}"));
+            }
+            end.on_received();
         }
-        if fill(&mut stream, &mut input).await? == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        let whole = client.turn(input.filled(), Instant::now());
-        input.consume(whole);
     }
-    stream.shutdown().await?;
-    Ok(client)
 }
 
-/// Reads once, and then on as long as that costs no system call; 0 is the end of the stream.
-async fn fill<S: Below>(stream: &mut TlsStream<S>, input: &mut Input) -> io::Result<usize> {
-    let mut total = stream.read(input.room()).await?;
-    input.received(total);
-    while total > 0 && stream.get_ref().0.holds_bytes() && !input.room().is_empty() {
-        let n = read_now(stream, input.room()).await?;
+/// Sends what is queued and waits for bytes. The harness keeps a window well below what the sockets'
+/// buffers take, so the two ends cannot wait for each other.
+async fn exchange<S: Below>(
+    stream: &mut TlsStream<S>,
+    end: &mut WindowedEnd,
+    payload: usize,
+) -> io::Result<()> {
+    send(stream, end.out.filled(), payload).await?;
+    end.out.consume(end.out.filled().len());
+    receive(stream, &mut end.received).await
+}
+
+/// Reads once, and then on as long as that costs no system call.
+async fn receive<S: Below>(stream: &mut TlsStream<S>, buffer: &mut Flat) -> io::Result<()> {
+    let n = stream.read(buffer.room()).await?;
+    if n == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    buffer.fill(n);
+    while stream.get_ref().0.holds_bytes() {
+        let n = read_now(stream, buffer.room()).await?;
         if n == 0 {
             break;
         }
-        input.received(n);
-        total += n;
+        buffer.fill(n);
     }
-    Ok(total)
+    Ok(())
 }
 
 /// Reads what is there; 0 when nothing is.
@@ -256,13 +286,13 @@ async fn read_now<S: Below>(stream: &mut TlsStream<S>, room: &mut [u8]) -> io::R
 }
 
 /// Writes whole messages, together or one by one, and flushes once.
-async fn write<S: Below>(run: &Run, stream: &mut TlsStream<S>, bytes: &[u8]) -> io::Result<()> {
-    if S::COALESCE {
-        stream.write_all(bytes).await?;
-    } else {
-        for message in bytes.chunks(run.load.payload) {
-            stream.write_all(message).await?;
-        }
+async fn send<S: Below>(stream: &mut TlsStream<S>, bytes: &[u8], payload: usize) -> io::Result<()> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let size = if S::COALESCE { bytes.len() } else { payload };
+    for messages in bytes.chunks(size) {
+        stream.write_all(messages).await?;
     }
     stream.flush().await
 }
