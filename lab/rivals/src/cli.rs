@@ -28,6 +28,9 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// TCP against raw epoll, mio, bare tokio and Boost.Asio.
+    ///
+    /// On two threads ours, mio and tokio keep a connection's two ends on one thread; Boost.Asio runs
+    /// one context on both, with a strand for each socket.
     Tcp(Comparison),
     /// TLS against tokio-rustls, written plainly and written with care.
     Tls(Comparison),

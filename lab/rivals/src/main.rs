@@ -19,7 +19,10 @@ mod variant;
 
 use std::process::ExitCode;
 
+use arknet_lab::measure;
 use clap::Parser as _;
+
+use crate::failure::Failure;
 
 fn main() -> ExitCode {
     match cli::Cli::parse().run() {
@@ -27,7 +30,7 @@ fn main() -> ExitCode {
         Err(error) => {
             rounds::progress(&format!("arknet-rivals: {error}"));
             match error {
-                failure::Failure::Usage(_) => ExitCode::from(2),
+                Failure::Usage(_) | Failure::Lab(measure::Error::Config(_)) => ExitCode::from(2),
                 _ => ExitCode::FAILURE,
             }
         }

@@ -68,7 +68,7 @@ fn of_cell(cell: &Cell, samples: &Samples, asio: &Program) -> Vec<Line> {
         }
         let pairs = samples.pairs(ours, peer);
         let ratio = |cost: fn(&Sample) -> f64| {
-            median(pairs.iter().map(|(a, b)| cost(a) / cost(b)).collect())
+            median(pairs.iter().map(|(a, b)| cost(a) / cost(b)).collect()).map(rounded)
         };
         Some(Line::Pair(Pair {
             work,
@@ -81,6 +81,11 @@ fn of_cell(cell: &Cell, samples: &Samples, asio: &Program) -> Vec<Line> {
         }))
     };
     cell.pairs().filter_map(line).collect()
+}
+
+/// To four decimals: more than two runs ever agree on.
+fn rounded(ratio: f64) -> f64 {
+    (ratio * 1e4).round() / 1e4
 }
 
 /// The median; the mean of the two in the middle of an even number; `None` of nothing.

@@ -52,6 +52,20 @@ pub(crate) struct Variant {
     pub(crate) how: How,
 }
 
+const fn ours(
+    name: &'static str,
+    style: Style,
+    run: fn(&Load) -> Result<Sample, Failure>,
+) -> Variant {
+    Variant {
+        name,
+        side: Side::Ours,
+        style,
+        threads: true,
+        how: How::Here(run),
+    }
+}
+
 const fn peer(name: &'static str, style: Style, threads: bool, how: How) -> Variant {
     Variant {
         name,
@@ -68,6 +82,8 @@ const EPOLL: How = How::Here(crate::machine::epoll::run);
 const EPOLL: How = How::Nowhere("epoll is Linux's");
 
 const TCP: &[Variant] = &[
+    ours("callback", Style::Callback, lab::tcp_callback),
+    ours("async", Style::Async, lab::tcp_async),
     peer("epoll", Style::Callback, false, EPOLL),
     peer("mio", Style::Callback, true, How::Here(lab::mio)),
     peer("tokio", Style::Async, true, How::Here(lab::tokio)),
@@ -81,6 +97,8 @@ const TCP: &[Variant] = &[
 ];
 
 const TLS: &[Variant] = &[
+    ours("callback", Style::Callback, lab::tls_callback),
+    ours("async", Style::Async, lab::tls_async),
     peer(
         "tokio-rustls",
         Style::Async,

@@ -1,4 +1,4 @@
-//! The lab's own machines.
+//! The lab's own machines: the endpoints that are compared, and the native peers.
 
 use arknet_lab::measure::config::{Execution, Implementation, Protocol};
 use arknet_lab::measure::{TransportConfig, transport};
@@ -23,6 +23,46 @@ pub(crate) fn tokio(load: &Load) -> Result<Sample, Failure> {
         load,
         Implementation::Native,
         Protocol::Tcp,
+        Execution::Async,
+    )
+}
+
+/// Ours, callbacks over TCP.
+pub(crate) fn tcp_callback(load: &Load) -> Result<Sample, Failure> {
+    measure(
+        load,
+        Implementation::Endpoint,
+        Protocol::Tcp,
+        Execution::Callback,
+    )
+}
+
+/// Ours, tasks over TCP.
+pub(crate) fn tcp_async(load: &Load) -> Result<Sample, Failure> {
+    measure(
+        load,
+        Implementation::Endpoint,
+        Protocol::Tcp,
+        Execution::Async,
+    )
+}
+
+/// Ours, callbacks over TLS.
+pub(crate) fn tls_callback(load: &Load) -> Result<Sample, Failure> {
+    measure(
+        load,
+        Implementation::Endpoint,
+        Protocol::Tcps,
+        Execution::Callback,
+    )
+}
+
+/// Ours, tasks over TLS.
+pub(crate) fn tls_async(load: &Load) -> Result<Sample, Failure> {
+    measure(
+        load,
+        Implementation::Endpoint,
+        Protocol::Tcps,
         Execution::Async,
     )
 }
