@@ -1,5 +1,7 @@
 //! What one command measures: cells, each a load and those who run it.
 
+use std::time::{Duration, Instant};
+
 use crate::load::{Load, Protocol};
 use crate::variant::{Side, Variant};
 
@@ -10,29 +12,37 @@ const ROUNDS: usize = 7;
 /// Rounds of a short run.
 const SHORT_ROUNDS: usize = 5;
 
-/// How long and how often: 26 runs a round over the cells of TCP end within 20 minutes, the short
-/// ones, with the compiling of the C++ program, within 3.
+/// What a comparison may take, compiling included.
+const LIMIT: Duration = Duration::from_secs(20 * 60);
+
+/// What a short one may take.
+const SHORT_LIMIT: Duration = Duration::from_secs(3 * 60);
+
+/// How long and how often. TCP has 26 runs a round, so that all rounds end well within the limit on
+/// a quiet machine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     pub(crate) rounds: usize,
     pub(crate) warmup: f64,
     pub(crate) seconds: f64,
+    /// No round is begun that would end after this; `None` when the user has named the rounds.
+    pub(crate) end: Option<Instant>,
 }
 
 impl Pace {
-    pub(crate) fn new(short: bool, rounds: Option<usize>) -> Self {
-        if short {
-            Self {
-                rounds: rounds.unwrap_or(SHORT_ROUNDS),
-                warmup: 0.2,
-                seconds: 0.7,
-            }
+    /// The pace of a command that begins now.
+    pub(crate) fn new(short: bool, wanted: Option<usize>) -> Self {
+        let (rounds, warmup, seconds, limit) = if short {
+            (SHORT_ROUNDS, 0.2, 0.6, SHORT_LIMIT)
         } else {
-            Self {
-                rounds: rounds.unwrap_or(ROUNDS),
-                warmup: 0.5,
-                seconds: 3.0,
-            }
+            (ROUNDS, 0.5, 3.0, LIMIT)
+        };
+        let end = wanted.is_none().then(|| Instant::now() + limit);
+        Self {
+            rounds: wanted.unwrap_or(rounds),
+            warmup,
+            seconds,
+            end,
         }
     }
 }

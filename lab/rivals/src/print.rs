@@ -38,7 +38,7 @@ pub(crate) fn tables(
     )?;
     writeln!(
         out,
-        "{:<38} {:<22} {:>6} {:>6} {:>6} {:>5}",
+        "{:<46} {:<22} {:>6} {:>6} {:>6} {:>5}",
         "", "", "CPU", "user", "wall", "pairs"
     )?;
     for line in lines {
@@ -53,14 +53,14 @@ pub(crate) fn tables(
                 ..
             }) => writeln!(
                 out,
-                "{work:<38} {peer:<22} {cpu_ratio:>6.3} {user_ratio:>6.3} {wall_ratio:>6.3} {runs:>5}"
+                "{work:<46} {peer:<22} {cpu_ratio:>6.3} {user_ratio:>6.3} {wall_ratio:>6.3} {runs:>5}"
             )?,
             Line::Skipped(Skipped {
                 work,
                 peer,
                 skipped,
             }) => {
-                writeln!(out, "{work:<38} {peer:<22} skipped: {skipped}")?;
+                writeln!(out, "{work:<46} {peer:<22} skipped: {skipped}")?;
             }
         }
     }

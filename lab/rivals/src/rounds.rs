@@ -5,12 +5,14 @@
 
 use std::collections::HashSet;
 use std::io::Write as _;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::asio::Program;
 use crate::cell::{Cell, Pace};
 use crate::child;
+use crate::failure::Failure;
 use crate::sample::Sample;
+use crate::variant::Variant;
 
 /// The samples of one cell: a row a runner, in the order of `Cell::runners`, a place a round.
 #[derive(Debug)]
@@ -58,47 +60,61 @@ pub(crate) struct Outcome {
 
 /// Runs all rounds over all cells; a failed run is reported and leaves a hole.
 pub(crate) fn run(cells: &[Cell], pace: Pace, asio: &Program) -> Outcome {
-    let samples = cells
-        .iter()
-        .map(|cell| Samples::new(cell, pace.rounds))
-        .collect();
-    let mut outcome = Outcome { samples, failed: 0 };
-    let absent = |cell: &Cell, runner| {
-        cell.runners()
-            .nth(runner)
-            .is_none_or(|variant| child::missing(variant, asio).is_some())
+    let samples = |cell| Samples::new(cell, pace.rounds);
+    let mut outcome = Outcome {
+        samples: cells.iter().map(samples).collect(),
+        failed: 0,
     };
-    let runs = schedule(cells, pace.rounds)
-        .filter(|run| !absent(&cells[run.cell], run.runner))
-        .collect::<Vec<_>>();
     let began = Instant::now();
-    for (done, run) in runs.iter().enumerate() {
-        let cell = &cells[run.cell];
-        let Some(variant) = cell.runners().nth(run.runner) else {
-            continue;
-        };
-        let result = child::run(variant, cell.protocol, &cell.load, asio);
-        let figure = match result {
-            Ok(sample) => {
-                outcome.samples[run.cell].put(run.runner, run.round, sample);
-                format!("{:.3} µs CPU a message", sample.cpu_us())
+    for round in 0..pace.rounds {
+        let a_round = began.elapsed().div_f64(round.max(1) as f64);
+        if pace.end.is_some_and(|end| Instant::now() + a_round > end) {
+            progress(&format!(
+                "there is no time for round {} of {}",
+                round + 1,
+                pace.rounds
+            ));
+            break;
+        }
+        for Run {
+            cell,
+            runner,
+            variant,
+        } in schedule(cells, round)
+        {
+            if child::missing(variant, asio).is_some() {
+                continue;
             }
-            Err(error) => {
-                outcome.failed += 1;
-                format!("FAILED: {error}")
+            let Cell { protocol, load, .. } = &cells[cell];
+            let result = child::run(variant, *protocol, load, asio);
+            report(
+                round,
+                pace,
+                began,
+                &format!("{protocol} {}: {}", load.name(), variant.name),
+                &result,
+            );
+            match result {
+                Ok(sample) => outcome.samples[cell].put(runner, round, sample),
+                Err(_) => outcome.failed += 1,
             }
-        };
-        let left = time_left(began.elapsed(), done + 1, runs.len());
-        progress(&format!(
-            "round {}/{} {} {}: {}: {figure}, {left} left",
-            run.round + 1,
-            pace.rounds,
-            cell.protocol,
-            cell.load.name(),
-            variant.name,
-        ));
+        }
     }
     outcome
+}
+
+fn report(round: usize, pace: Pace, began: Instant, who: &str, result: &Result<Sample, Failure>) {
+    let figure = match result {
+        Ok(sample) => format!("{:.3} µs CPU a message", sample.cpu_us()),
+        Err(error) => format!("FAILED: {error}"),
+    };
+    let seconds = began.elapsed().as_secs();
+    let (minutes, seconds) = (seconds / 60, seconds % 60);
+    progress(&format!(
+        "{minutes}:{seconds:02} round {}/{} {who}: {figure}",
+        round + 1,
+        pace.rounds
+    ));
 }
 
 /// A line for the person who waits.
@@ -107,26 +123,22 @@ pub(crate) fn progress(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-fn time_left(elapsed: Duration, done: usize, all: usize) -> String {
-    let seconds = elapsed.as_secs_f64() / done as f64 * (all - done) as f64;
-    format!("{}:{:02}", seconds as u64 / 60, seconds as u64 % 60)
-}
-
 struct Run {
     cell: usize,
-    round: usize,
     runner: usize,
+    variant: &'static Variant,
 }
 
-fn schedule(cells: &[Cell], rounds: usize) -> impl Iterator<Item = Run> {
-    (0..rounds).flat_map(move |round| {
-        cells.iter().enumerate().flat_map(move |(index, cell)| {
-            let runners = cell.runners().count();
-            (0..runners).map(move |place| Run {
-                cell: index,
-                round,
-                runner: (place + round) % runners,
-            })
+/// Everybody once, cell for cell; each round begins one place further.
+fn schedule(cells: &[Cell], round: usize) -> impl Iterator<Item = Run> {
+    cells.iter().enumerate().flat_map(move |(cell, of)| {
+        let mut runners = of.runners().enumerate().collect::<Vec<_>>();
+        let first = round.checked_rem(runners.len()).unwrap_or(0);
+        runners.rotate_left(first);
+        runners.into_iter().map(move |(runner, variant)| Run {
+            cell,
+            runner,
+            variant,
         })
     })
 }
@@ -152,17 +164,37 @@ mod tests {
     fn a_round_runs_everybody_once_and_the_first_place_goes_round() {
         let cells = Cell::all(Protocol::Tcp, Pace::new(true, None), None);
         let runners = cells[0].runners().count();
-        let runs = schedule(&cells[..1], runners).collect::<Vec<_>>();
-        for round in runs.chunks(runners) {
-            let everybody = round.iter().map(|run| run.runner).collect::<HashSet<_>>();
-            assert_eq!(everybody.len(), runners);
+        let rounds = (0..runners)
+            .map(|round| {
+                schedule(&cells[..1], round)
+                    .map(|run| run.runner)
+                    .collect::<Vec<_>>()
+            })
+            .collect::<Vec<_>>();
+        for round in &rounds {
+            let everybody = round.iter().collect::<HashSet<_>>();
+            assert_eq!((everybody.len(), round.len()), (runners, runners));
         }
-        let first = runs
-            .iter()
-            .step_by(runners)
-            .map(|run| run.runner)
-            .collect::<HashSet<_>>();
+        let first = rounds.iter().map(|round| round[0]).collect::<HashSet<_>>();
         assert_eq!(first.len(), runners);
+    }
+
+    #[test]
+    fn no_round_begins_that_would_end_too_late() {
+        let cells = Cell::all(Protocol::Tcp, Pace::new(true, None), None);
+        let end = Some(Instant::now());
+        let pace = Pace {
+            end,
+            ..Pace::new(true, None)
+        };
+        let outcome = run(&cells, pace, &Program::Missing("no compiler".to_owned()));
+        assert_eq!(outcome.failed, 0);
+        assert!(
+            outcome
+                .samples
+                .iter()
+                .all(|samples| samples.of(0).is_empty())
+        );
     }
 
     #[test]
