@@ -1,2 +1,38 @@
-//! The rivals.
-fn main() {}
+//! The lab's echo on other libraries, measured together with ours, so that a ratio comes from one
+//! run on one machine.
+//!
+//! [`variant`] lists who takes part, [`cell`] what is measured, [`rounds`] runs it in an order that
+//! alternates, [`child`] each run in a process of its own, [`ratio`] compares.
+
+mod asio;
+mod cell;
+mod child;
+mod cli;
+mod failure;
+mod load;
+mod machine;
+mod print;
+mod ratio;
+mod rounds;
+mod sample;
+mod variant;
+
+use std::process::ExitCode;
+
+use arknet_lab::measure;
+use clap::Parser as _;
+
+use crate::failure::Failure;
+
+fn main() -> ExitCode {
+    match cli::Cli::parse().run() {
+        Ok(status) => status,
+        Err(error) => {
+            rounds::progress(&format!("arknet-rivals: {error}"));
+            match error {
+                Failure::Usage(_) | Failure::Lab(measure::Error::Config(_)) => ExitCode::from(2),
+                _ => ExitCode::FAILURE,
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The command line.
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::asio::{self, Program};
+use crate::cell::{Cell, Pace};
+use crate::failure::Failure;
+use crate::load::{Load, Protocol};
+use crate::variant::{How, Variant};
+use crate::{print, ratio, rounds};
+
+/// Most rounds that can be asked for: a day of them.
+const MOST_ROUNDS: u64 = 1000;
+
+/// The same echo on arknet and on its rivals, alternating, as ratios.
+///
+/// Exit status: 0 done, also when a peer could not be had; 1 a run failed; 2 usage.
+#[derive(Debug, Parser)]
+#[command(version)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// TCP against raw epoll, mio, bare tokio and Boost.Asio.
+    ///
+    /// On two threads ours, mio and tokio keep a connection's two ends on one thread; Boost.Asio runs
+    /// one context on both, with a strand for each socket.
+    Tcp(Comparison),
+    /// TLS against tokio-rustls, written plainly and written with care.
+    Tls(Comparison),
+    /// One run in this process: what the comparisons start.
+    #[command(hide = true)]
+    RunOne {
+        protocol: Protocol,
+        variant: String,
+        #[command(flatten)]
+        load: Load,
+    },
+}
+
+#[derive(Debug, Args)]
+struct Comparison {
+    /// Shorter runs and fewer rounds: three minutes at most.
+    #[arg(long)]
+    short: bool,
+    /// One JSON object a pair on standard output, a line each, instead of tables.
+    #[arg(long)]
+    json: bool,
+    /// Rounds; each runs everybody once. [default: 7, or 5 when short]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=MOST_ROUNDS))]
+    rounds: Option<u64>,
+    /// Let this peer take our place: against itself, it shows the noise of this machine.
+    #[arg(long, value_name = "PEER", hide = true)]
+    stand_in: Option<String>,
+}
+
+impl Cli {
+    /// Does what was asked.
+    ///
+    /// # Errors
+    ///
+    /// When nothing could be measured at all; failed runs among others are in the exit status.
+    pub(crate) fn run(self) -> Result<ExitCode, Failure> {
+        match self.command {
+            Command::Tcp(comparison) => compare(Protocol::Tcp, &comparison),
+            Command::Tls(comparison) => compare(Protocol::Tls, &comparison),
+            Command::RunOne {
+                protocol,
+                variant,
+                load,
+            } => run_one(protocol, &variant, &load),
+        }
+    }
+}
+
+fn compare(protocol: Protocol, wanted: &Comparison) -> Result<ExitCode, Failure> {
+    let stand_in = wanted
+        .stand_in
+        .as_deref()
+        .map(|name| find(protocol, name))
+        .transpose()?;
+    let rounds = wanted
+        .rounds
+        .and_then(|rounds| usize::try_from(rounds).ok());
+    let pace = Pace::new(wanted.short, rounds);
+    let cells = Cell::all(protocol, pace, stand_in);
+    let asio = match protocol {
+        Protocol::Tcp => prepare_asio()?,
+        Protocol::Tls => Program::Missing("not asked for".to_owned()),
+    };
+    rounds::announce_missing(&cells, &asio);
+    let outcome = rounds::run(&cells, pace, &asio);
+    let lines = ratio::lines(&cells, &outcome, &asio);
+    let mut out = io::stdout().lock();
+    let written = if wanted.json {
+        print::json(&mut out, &lines)
+    } else {
+        print::tables(&mut out, &cells, &outcome, &lines)
+    };
+    written.map_err(Failure::io("writing the results"))?;
+    Ok(if outcome.failed == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn prepare_asio() -> Result<Program, Failure> {
+    rounds::progress("looking for the Boost.Asio program; compiling it takes half a minute, once");
+    asio::program()
+}
+
+fn run_one(protocol: Protocol, variant: &str, load: &Load) -> Result<ExitCode, Failure> {
+    let variant = find(protocol, variant)?;
+    let How::Here(run) = variant.how else {
+        return Err(Failure::Usage(format!(
+            "{} does not run in this binary",
+            variant.name
+        )));
+    };
+    let sample = run(load)?;
+    serde_json::to_writer(io::stdout(), &sample)
+        .map_err(io::Error::from)
+        .and_then(|()| writeln!(io::stdout()))
+        .map_err(Failure::io("writing the sample"))?;
+    Ok(if sample.is_valid() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn find(protocol: Protocol, name: &str) -> Result<&'static Variant, Failure> {
+    let all = Variant::all(protocol);
+    all.iter()
+        .find(|variant| variant.name == name)
+        .ok_or_else(|| {
+            let names = all
+                .iter()
+                .map(|variant| variant.name)
+                .collect::<Vec<_>>()
+                .join(", ");
+            Failure::Usage(format!(
+                "no variant of {protocol} is called {name}; there are {names}"
+            ))
+        })
+}
