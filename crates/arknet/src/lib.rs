@@ -1,5 +1,5 @@
-//! Networking for servers whose state is owned by one thread.
-#![doc = ""]
+#![doc = include_str!("docs/crate.md")]
+
 pub mod lanes;
 
 mod drive;
@@ -17,3 +17,8 @@ pub use endpoint::{
 };
 pub use io::tokio::PeerAddress;
 pub use lanes::{Lanes, LanesError, LanesReport};
+
+/// The first programs of the README compile and run.
+#[doc = include_str!("../README.md")]
+#[cfg(all(doctest, feature = "tcp"))]
+struct Readme;
