@@ -27,6 +27,36 @@ use crate::lanes::lock;
 /// hop away: what was sent leaves with the next turn of its lane.
 ///
 /// Dropping it closes the connection gracefully: what was sent is handed over first.
+///
+/// ```
+/// use std::time::Duration;
+/// use arknet::Connection;
+/// use tokio::sync::broadcast;
+///
+/// /// Passes on what the peer says and tells it the news, whichever comes first. The loser of each round is dropped, which
+/// /// loses nothing.
+/// async fn serve(mut connection: Connection, mut news: broadcast::Receiver<String>) {
+///     loop {
+///         tokio::select! {
+///             message = connection.recv() => match message {
+///                 Ok(Some(message)) => println!("{} bytes", message.len()),
+///                 Ok(None) => return,
+///                 Err(error) => return println!("{error}"),
+///             },
+///             item = news.recv() => match item {
+///                 // Waits for room in the queue, for a second at most.
+///                 Ok(item) => match tokio::time::timeout(Duration::from_secs(1), connection.send(item)).await {
+///                     Ok(Ok(())) => {}
+///                     Ok(Err(_)) => return,
+///                     Err(_) => return connection.abort(),
+///                 },
+///                 Err(broadcast::error::RecvError::Lagged(_)) => {}
+///                 Err(broadcast::error::RecvError::Closed) => return connection.close().await,
+///             },
+///         }
+///     }
+/// }
+/// ```
 pub struct Connection {
     handle: SessionHandle,
     /// What a sink waits for in another task than the connection's own.

@@ -212,6 +212,26 @@ impl SessionHandle {
 
     /// Runs a function on the session, on its lane, soon.
     ///
+    /// ```
+    /// use arknet::{SendError, Session, SessionHandle};
+    ///
+    /// /// Looks something up where that may block, and answers on the session's lane.
+    /// fn look_up(session: &Session, key: String) {
+    ///     let handle: SessionHandle = session.handle();
+    ///     std::thread::spawn(move || {
+    ///         let value = std::fs::read(&key).unwrap_or_default();
+    ///         let posted = handle.post(move |session| {
+    ///             if session.send(value).is_err() {
+    ///                 session.close();
+    ///             }
+    ///         });
+    ///         if let Err(SendError::NotConnected) = posted {
+    ///             // It has gone in the meantime: nobody wants the answer.
+    ///         }
+    ///     });
+    /// }
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`SendError::NotConnected`] if the session is gone, [`SendError::TooManyPosts`] if too many functions wait. A

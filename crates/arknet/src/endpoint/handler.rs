@@ -15,6 +15,37 @@ use super::timers::TimerKey;
 /// A callback that panics ends its session, with an error that says so, and touches no other.
 ///
 /// A closure `FnMut(&mut Session, &[u8])` is a handler of messages only.
+///
+/// ```
+/// use std::time::Duration;
+/// use arknet::{CloseReason, Handler, Session, TimerKey};
+///
+/// /// Closes a session that does not say its name in time.
+/// struct Guest {
+///     name: Option<String>,
+/// }
+///
+/// impl Handler for Guest {
+///     fn on_open(&mut self, session: &mut Session) {
+///         session.set_timer("name", Duration::from_secs(10));
+///     }
+///
+///     fn on_message(&mut self, session: &mut Session, message: &[u8]) {
+///         session.cancel_timer("name");
+///         self.name.get_or_insert_with(|| String::from_utf8_lossy(message).into_owned());
+///     }
+///
+///     fn on_timer(&mut self, session: &mut Session, key: TimerKey) {
+///         if key == TimerKey::from("name") {
+///             session.close();
+///         }
+///     }
+///
+///     fn on_close(&mut self, _: &mut Session, reason: &CloseReason) {
+///         println!("{}: {reason}", self.name.as_deref().unwrap_or("somebody"));
+///     }
+/// }
+/// ```
 pub trait Handler: Send + 'static {
     /// The session is open: connected, and the handshakes are done.
     fn on_open(&mut self, session: &mut Session) {

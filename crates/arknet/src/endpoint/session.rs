@@ -141,7 +141,8 @@ impl Session {
     /// Sends a message, and runs `completion` once its last byte has been handed to the transport, with the number of
     /// payload bytes, or with the error that kept it from being so. It runs exactly once, on this lane.
     ///
-    /// Handed over is not received: that is for the peer to say.
+    /// Handed over is not received: that is for the peer to say. [The crate's documentation](crate#sending) has an
+    /// example.
     ///
     /// # Errors
     ///
@@ -156,6 +157,17 @@ impl Session {
 
     /// Sends a message of exactly `length` bytes that `write` produces straight in the send buffer. The send filter is
     /// not asked.
+    ///
+    /// ```
+    /// use arknet::{SendError, Session};
+    ///
+    /// fn send_position(session: &mut Session, x: f32, y: f32) -> Result<(), SendError> {
+    ///     session.send_in_place(8, |message| {
+    ///         message.put(&x.to_le_bytes());
+    ///         message.put(&y.to_le_bytes());
+    ///     })
+    /// }
+    /// ```
     ///
     /// # Errors
     ///
@@ -298,7 +310,7 @@ impl Session {
     }
 
     /// Sets a timer: `Handler::on_timer` is called with the key after this time, once. A timer with the same key is
-    /// replaced.
+    /// replaced. There is an example on [`Handler`](super::Handler).
     pub fn set_timer(&mut self, key: impl Into<TimerKey>, after: Duration) {
         self.start_timer(key.into(), after, None, Action::Tell);
     }

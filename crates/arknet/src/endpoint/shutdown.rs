@@ -27,6 +27,21 @@ pub struct ShutdownReport {
 }
 
 /// A shutdown that is under way. It goes on whether this is awaited or dropped.
+///
+/// ```
+/// use std::time::Duration;
+/// use arknet::tcp::{Server, ServerConfig};
+/// use arknet::{Lanes, Session};
+///
+/// let lanes = Lanes::sharded(1)?;
+/// let quiet = |_: &Session| |_: &mut Session, _: &[u8]| {};
+/// let server = Server::start(&lanes, "127.0.0.1:0", ServerConfig::new(), quiet)?;
+///
+/// // On a thread of your own: wait. In async code: await.
+/// let report = server.shutdown(Duration::from_secs(5)).wait()?;
+/// assert_eq!((report.forced, report.dropped_messages), (0, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 #[must_use = "the shutdown goes on by itself; await it for its report"]
 pub struct Shutdown {

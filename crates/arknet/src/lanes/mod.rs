@@ -40,6 +40,17 @@ pub(crate) trait Tenant: Send + Sync {
 ///
 /// Dropping the last clone ends the threads in the background, wherever it happens; it neither waits nor panics. Use
 /// [`shutdown`](Self::shutdown) to end in good order.
+///
+/// ```
+/// use std::time::Duration;
+/// use arknet::Lanes;
+///
+/// let lanes = Lanes::sharded(2)?;
+/// lanes.spawn(async { /* a task on a lane */ });
+/// let report = lanes.block_on(lanes.shutdown(Duration::from_secs(5)))?;
+/// assert!(report.finished);
+/// # Ok::<(), arknet::LanesError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Lanes {
     inner: Arc<Inner>,
@@ -84,6 +95,12 @@ impl Inner {
 impl Lanes {
     /// One scheduler with `threads` threads.
     ///
+    /// ```
+    /// let lanes = arknet::Lanes::shared(4)?;
+    /// assert_eq!(lanes.count(), 1);
+    /// # Ok::<(), arknet::LanesError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`LanesError::Threads`] where `threads` is not in 1..=1,024, [`LanesError::Start`] where the system refuses.
@@ -92,6 +109,12 @@ impl Lanes {
     }
 
     /// `threads` schedulers with one thread each. A connection stays on the lane that it was given.
+    ///
+    /// ```
+    /// let lanes = arknet::Lanes::sharded(4)?;
+    /// assert_eq!(lanes.count(), 4);
+    /// # Ok::<(), arknet::LanesError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -115,6 +138,21 @@ impl Lanes {
 
     /// The tokio runtime that the caller runs in. It must have IO and time enabled.
     ///
+    /// ```
+    /// use arknet::{Lanes, LanesError};
+    ///
+    /// assert!(matches!(Lanes::current(), Err(LanesError::NoRuntime)));
+    ///
+    /// let runtime = tokio::runtime::Runtime::new()?;
+    /// runtime.block_on(async {
+    ///     let lanes = Lanes::current()?;
+    ///     // Inside of a runtime nothing may wait by blocking: await instead.
+    ///     assert!(matches!(lanes.block_on(async {}), Err(LanesError::InsideRuntime)));
+    ///     Ok::<(), LanesError>(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`LanesError::NoRuntime`] outside of a runtime.
@@ -124,6 +162,24 @@ impl Lanes {
     }
 
     /// No thread at all: nothing runs until [`poll`](Self::poll) or [`poll_until`](Self::poll_until) is called.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    /// use std::sync::Arc;
+    /// use std::time::{Duration, Instant};
+    /// use arknet::Lanes;
+    ///
+    /// let lanes = Lanes::manual()?;
+    /// let done = Arc::new(AtomicBool::new(false));
+    /// let seen = done.clone();
+    /// lanes.post(move || seen.store(true, Ordering::Relaxed));
+    /// assert!(!done.load(Ordering::Relaxed));
+    ///
+    /// // The loop of a server with a tick sleeps in here until its next one.
+    /// lanes.poll_until(Instant::now() + Duration::from_millis(1))?;
+    /// assert!(done.load(Ordering::Relaxed));
+    /// # Ok::<(), arknet::LanesError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -148,6 +204,14 @@ impl Lanes {
     ///
     /// Sleeping and being woken is what costs in a request-response exchange: 50 to 100 µs of spin make one three times
     /// as fast, at the price of a core that is busy for as long.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use arknet::Lanes;
+    ///
+    /// let lanes = Lanes::sharded(1)?.spin(Duration::from_micros(50))?;
+    /// # Ok::<(), arknet::LanesError>(())
+    /// ```
     ///
     /// # Errors
     ///

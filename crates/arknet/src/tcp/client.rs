@@ -25,6 +25,54 @@ impl Client {
     /// Starts a client with callbacks. `handler` makes its handler, once; the handler stays from one connection to the
     /// next.
     ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use std::time::Duration;
+    /// use arknet::tcp::{Client, ClientConfig, Framing, ReconnectPolicy};
+    /// use arknet::{Handler, Lanes, Session};
+    ///
+    /// struct Greeter {
+    ///     answers: mpsc::Sender<String>,
+    /// }
+    ///
+    /// impl Handler for Greeter {
+    ///     fn on_open(&mut self, session: &mut Session) {
+    ///         // Once for each connection: this is where a client introduces itself again.
+    ///         if session.send(format!("connection {}", session.generation())).is_err() {
+    ///             session.close();
+    ///         }
+    ///     }
+    ///
+    ///     fn on_message(&mut self, _: &mut Session, message: &[u8]) {
+    ///         // Nobody may be listening any more.
+    ///         let _ = self.answers.send(String::from_utf8_lossy(message).into_owned());
+    ///     }
+    /// }
+    ///
+    /// # let lanes = Lanes::sharded(1)?;
+    /// # let server = arknet::tcp::Server::serve(
+    /// #     &lanes,
+    /// #     "127.0.0.1:0",
+    /// #     arknet::tcp::ServerConfig::new().framing(Framing::LengthPrefix),
+    /// #     |mut connection: arknet::Connection| async move {
+    /// #         while let Ok(Some(message)) = connection.recv().await {
+    /// #             if connection.send(message).await.is_err() {
+    /// #                 return;
+    /// #             }
+    /// #         }
+    /// #     },
+    /// # )?;
+    /// # let address = server.local_addr();
+    /// let (answers, answered) = mpsc::channel();
+    /// let config = ClientConfig::new()
+    ///     .framing(Framing::LengthPrefix)
+    ///     .reconnect(ReconnectPolicy::backoff().attempts(10));
+    /// let client = Client::start(&lanes, address, config, move |_| Greeter { answers: answers.clone() })?;
+    /// assert_eq!(answered.recv()?, "connection 1");
+    /// client.shutdown(Duration::from_secs(1)).wait()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::Address`], and [`Error::Config`] for a configuration that cannot work. That a connection cannot be made
@@ -40,6 +88,38 @@ impl Client {
 
     /// Starts a client with async code: `run` makes a task for each connection. When the task ends on its own account the
     /// client ends; when the connection was lost, the client connects again.
+    ///
+    /// ```
+    /// use arknet::tcp::{Client, ClientConfig, Framing};
+    /// use arknet::{Connection, Lanes};
+    ///
+    /// # let lanes = Lanes::sharded(1)?;
+    /// # let server = arknet::tcp::Server::serve(
+    /// #     &lanes,
+    /// #     "127.0.0.1:0",
+    /// #     arknet::tcp::ServerConfig::new().framing(Framing::LengthPrefix),
+    /// #     |mut connection: arknet::Connection| async move {
+    /// #         while let Ok(Some(message)) = connection.recv().await {
+    /// #             if connection.send(message).await.is_err() {
+    /// #                 return;
+    /// #             }
+    /// #         }
+    /// #     },
+    /// # )?;
+    /// # let address = server.local_addr();
+    /// let config = ClientConfig::new().framing(Framing::LengthPrefix);
+    /// let client = Client::run(&lanes, address, config, |mut connection: Connection| async move {
+    ///     if connection.send("hello").await.is_err() {
+    ///         return;
+    ///     }
+    ///     if let Ok(Some(answer)) = connection.recv().await {
+    ///         println!("{}", String::from_utf8_lossy(&answer));
+    ///     }
+    ///     // The task ends, and with it the client.
+    /// })?;
+    /// lanes.block_on(client.handle().closed())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -109,6 +189,35 @@ impl std::fmt::Debug for Client {
 /// use [`Client::run`].
 ///
 /// Dropping this future gives the connection up.
+///
+/// ```
+/// use arknet::Lanes;
+/// use arknet::tcp::{ClientConfig, Framing, connect};
+///
+/// # let lanes = Lanes::sharded(1)?;
+/// # let server = arknet::tcp::Server::serve(
+/// #     &lanes,
+/// #     "127.0.0.1:0",
+/// #     arknet::tcp::ServerConfig::new().framing(Framing::LengthPrefix),
+/// #     |mut connection: arknet::Connection| async move {
+/// #         while let Ok(Some(message)) = connection.recv().await {
+/// #             if connection.send(message).await.is_err() {
+/// #                 return;
+/// #             }
+/// #         }
+/// #     },
+/// # )?;
+/// # let address = server.local_addr();
+/// lanes.block_on(async {
+///     let config = ClientConfig::new().framing(Framing::LengthPrefix);
+///     let mut connection = connect(&lanes, address, config).await?;
+///     connection.send("hello").await?;
+///     assert_eq!(connection.recv().await?.as_deref(), Some(&b"hello"[..]));
+///     connection.close().await;
+///     Ok::<(), Box<dyn std::error::Error>>(())
+/// })??;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///

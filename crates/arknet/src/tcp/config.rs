@@ -274,6 +274,17 @@ impl ServerConfig {
     }
 
     /// Speaks TLS.
+    ///
+    /// ```no_run
+    /// use arknet::tcp::ServerConfig;
+    /// use arknet::tls::{self, Identity};
+    ///
+    /// let identity = Identity::from_pem_files("server.pem", "server.key")?;
+    /// let tls = tls::ServerConfig::builder().identity(identity).build()?;
+    /// let config = ServerConfig::new().tls(tls.clone());
+    /// // Kept for later: `tls.reload` renews the certificate without a restart.
+    /// # Ok::<(), tls::Error>(())
+    /// ```
     #[cfg(feature = "tls")]
     #[must_use]
     pub fn tls(mut self, tls: crate::tls::ServerConfig) -> Self {
@@ -344,6 +355,19 @@ impl ClientConfig {
 
     /// Speaks TLS, and verifies the server under the host of the address. On a Unix domain socket there is none: use
     /// [`tls_with_name`](Self::tls_with_name).
+    ///
+    /// ```no_run
+    /// use arknet::tcp::ClientConfig;
+    /// use arknet::tls::{self, Authorities};
+    ///
+    /// // Against the roots of the system ...
+    /// let config = ClientConfig::new().tls(tls::ClientConfig::new()?);
+    ///
+    /// // ... or against an authority of one's own.
+    /// let authority = Authorities::from_pem_file("authority.pem")?;
+    /// let config = ClientConfig::new().tls(tls::ClientConfig::builder().roots(authority).build()?);
+    /// # Ok::<(), tls::Error>(())
+    /// ```
     #[cfg(feature = "tls")]
     #[must_use]
     pub fn tls(mut self, tls: crate::tls::ClientConfig) -> Self {

@@ -32,6 +32,37 @@ impl Server {
     ///
     /// A name is resolved at once, which may block; port 0 is a free one, see [`local_addr`](Self::local_addr).
     ///
+    /// ```
+    /// use std::time::Duration;
+    /// use arknet::tcp::{Framing, Server, ServerConfig};
+    /// use arknet::{CloseReason, Handler, Lanes, Session};
+    ///
+    /// /// One for each session; its fields are the session's state.
+    /// struct Player {
+    ///     score: u32,
+    /// }
+    ///
+    /// impl Handler for Player {
+    ///     fn on_message(&mut self, session: &mut Session, _: &[u8]) {
+    ///         self.score += 1;
+    ///         if session.send(format!("{} points", self.score)).is_err() {
+    ///             session.close();
+    ///         }
+    ///     }
+    ///
+    ///     fn on_close(&mut self, session: &mut Session, reason: &CloseReason) {
+    ///         println!("{} left with {} points: {reason}", session.id(), self.score);
+    ///     }
+    /// }
+    ///
+    /// let lanes = Lanes::sharded(1)?;
+    /// let config = ServerConfig::new().framing(Framing::LengthPrefix).max_connections(100);
+    /// let server = Server::start(&lanes, "127.0.0.1:0", config, |_| Player { score: 0 })?;
+    /// println!("listens on {}", server.local_addr());
+    /// server.shutdown(Duration::from_secs(1)).wait()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::Bind`] with what was tried and what the system said, [`Error::Address`], [`Error::Resolve`], and
@@ -47,6 +78,28 @@ impl Server {
 
     /// Starts a server with async code: `serve` makes the task of each connection, once it is open. The connection is
     /// closed when it is dropped, so usually when the task ends.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use arknet::tcp::{Framing, Server, ServerConfig};
+    /// use arknet::{Connection, Lanes};
+    ///
+    /// async fn player(mut connection: Connection) {
+    ///     let mut score = 0;
+    ///     while let Ok(Some(_)) = connection.recv().await {
+    ///         score += 1;
+    ///         if connection.send(format!("{score} points")).await.is_err() {
+    ///             return;
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let lanes = Lanes::sharded(1)?;
+    /// let config = ServerConfig::new().framing(Framing::LengthPrefix);
+    /// let server = Server::serve(&lanes, "127.0.0.1:0", config, player)?;
+    /// server.shutdown(Duration::from_secs(1)).wait()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
