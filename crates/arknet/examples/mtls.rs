@@ -68,7 +68,7 @@ impl Handler for Greeter {
     fn on_message(&mut self, _: &mut Session, _: &[u8]) {}
 }
 
-/// A client with a certificate is let in, one without is told why not.
+/// A client with a certificate is let in, one without is not.
 pub(crate) fn demo() -> Result<(), Box<dyn Error>> {
     let authority = Authority::new()?;
     let trusted = Authorities::from_pem(authority.0.pem())?;

@@ -47,8 +47,7 @@ async fn answer(mut connection: Connection) {
     }
 }
 
-/// A client that trusts the server's certificate is answered; one that trusts the roots of the system only is not
-/// fooled by it.
+/// A client that trusts the server's certificate is answered; one that trusts others refuses it.
 pub(crate) fn demo() -> Result<(), Box<dyn Error>> {
     let made =
         rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()])?;
@@ -63,10 +62,8 @@ pub(crate) fn demo() -> Result<(), Box<dyn Error>> {
     let trusting = tls::ClientConfig::builder()
         .roots(Authorities::from_pem(&certificate)?)
         .build()?;
-    // A certificate of another authority stands for "anybody else's".
-    let other = rcgen::generate_simple_self_signed(["other.example".to_owned()])?
-        .cert
-        .pem();
+    // Somebody else's certificate stands for whatever authorities there are that do not know this server.
+    let other = stranger()?;
     let doubting = tls::ClientConfig::builder()
         .roots(Authorities::from_pem(other)?)
         .build()?;
@@ -94,4 +91,12 @@ pub(crate) fn demo() -> Result<(), Box<dyn Error>> {
     })??;
     server.shutdown(Duration::from_secs(5)).wait()?;
     Ok(())
+}
+
+fn stranger() -> Result<String, rcgen::Error> {
+    let mut params = rcgen::CertificateParams::new(["other.example".to_owned()])?;
+    params
+        .distinguished_name
+        .push(rcgen::DnType::CommonName, "other.example");
+    Ok(params.self_signed(&rcgen::KeyPair::generate()?)?.pem())
 }
