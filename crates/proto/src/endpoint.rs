@@ -215,9 +215,7 @@ impl<T> Endpoint<T> {
 
     /// Ends at once; what waits is given up.
     pub fn abort(&mut self) {
-        if self.state() != State::Closed {
-            self.session.abort();
-        }
+        self.session.abort();
         self.settle();
     }
 

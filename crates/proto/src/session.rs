@@ -323,7 +323,7 @@ impl<T> Session<T> {
 
     /// Ends at once; what waits is given up.
     pub fn abort(&mut self) {
-        self.forced = true;
+        self.forced |= self.state != State::Closed;
         self.close_now(Cause::Aborted);
     }
 
