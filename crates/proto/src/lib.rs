@@ -10,6 +10,7 @@
 )]
 
 pub mod buf;
+pub mod endpoint;
 pub mod engine;
 pub mod framing;
 pub mod reconnect;

@@ -17,6 +17,9 @@ use crate::buf::{Full, SendLimits, SendQueue};
 /// read for them: a connection is closed between 1 and 1 + 1/8 timeouts after the last byte, and never before.
 const SILENCE_CHECKS: u32 = 8;
 
+/// The least time between two looks at the silence, so that a tiny timeout is no busy loop.
+const SILENCE_STEP_MIN: Duration = Duration::from_millis(1);
+
 /// The limits and times of a [`Session`].
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
@@ -249,7 +252,10 @@ impl<T> Session<T> {
         if now.saturating_duration_since(since) >= limit {
             return self.close_now(Cause::Silence);
         }
-        self.silence_check = now.checked_add(silence_step(limit));
+        // The last look is at the limit itself, which need not be a whole number of steps away.
+        let due = since.checked_add(limit.max(SILENCE_STEP_MIN));
+        let next = now.checked_add(silence_step(limit));
+        self.silence_check = [due, next].into_iter().flatten().min();
     }
 
     /// How long the peer may be silent.
@@ -317,7 +323,7 @@ impl<T> Session<T> {
 
     /// Ends at once; what waits is given up.
     pub fn abort(&mut self) {
-        self.forced = true;
+        self.forced |= self.state != State::Closed;
         self.close_now(Cause::Aborted);
     }
 
@@ -400,7 +406,7 @@ impl<T> Session<T> {
     }
 }
 
-/// How long until the silence is looked at again: at least 1 ms, so that a tiny timeout is no busy loop.
+/// How long until the silence is looked at again.
 fn silence_step(limit: Duration) -> Duration {
-    (limit / SILENCE_CHECKS).max(Duration::from_millis(1))
+    (limit / SILENCE_CHECKS).max(SILENCE_STEP_MIN)
 }

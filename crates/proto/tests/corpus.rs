@@ -44,6 +44,21 @@ fn framing() {
 }
 
 #[test]
+fn inbound() {
+    replay("inbound", fuzz_bodies::inbound::run);
+}
+
+#[test]
+fn send_queue() {
+    replay("send_queue", fuzz_bodies::send_queue::run);
+}
+
+#[test]
+fn session() {
+    replay("session", fuzz_bodies::session::run);
+}
+
+#[test]
 fn timers() {
     replay("timers", fuzz_bodies::timers::run);
 }

@@ -1,6 +1,7 @@
 //! Test tools of arknet: what its tests need and its users never see.
 //!
 //! * [`clock`]: time that moves only when a story says so
+//! * [`pair`]: two engines joined by a virtual link, whose conditions are data
 //! * [`proxy`]: a TCP proxy that breaks connections on purpose
 //! * [`certs`]: certificate authorities and certificates made at run time
 //! * [`leak`], [`alloc`]: what a process still holds, and what it allocated
@@ -13,10 +14,12 @@ pub mod alloc;
 pub mod certs;
 pub mod clock;
 pub mod leak;
+pub mod pair;
 pub mod process;
 pub mod proxy;
 pub mod temp;
 
 pub use clock::VirtualClock;
+pub use pair::Pair;
 pub use proxy::FaultProxy;
 pub use temp::TempDir;

@@ -21,10 +21,7 @@ const MOST_ENCODED: usize = 8;
 pub(crate) fn run(data: &[u8]) {
     let mut input = Input(data);
     let framing = framing(input.byte(), input.byte());
-    let limit = match input.number() {
-        small @ ..0x8000 => small,
-        _ => LARGE_LIMIT,
-    };
+    let limit = limit(input.number());
     let count = usize::from(input.byte());
     let pieces = input.take(count);
     let stream = input.0;
@@ -35,7 +32,14 @@ pub(crate) fn run(data: &[u8]) {
     what_is_encoded_is_decoded(&decoder, stream, pieces);
 }
 
-fn framing(kind: u8, parameter: u8) -> Framing {
+pub(super) fn limit(number: usize) -> usize {
+    match number {
+        small @ ..0x8000 => small,
+        _ => LARGE_LIMIT,
+    }
+}
+
+pub(super) fn framing(kind: u8, parameter: u8) -> Framing {
     let framing = match kind % 7 {
         0 => Ok(Framing::Raw),
         1 => Framing::delimited([parameter]),
@@ -94,13 +98,13 @@ fn what_is_encoded_is_decoded(decoder: &Decoder, lengths: &[u8], pieces: &[u8]) 
 }
 
 #[derive(Debug, PartialEq)]
-struct Decoded {
-    messages: Vec<Vec<u8>>,
-    end: Result<(), FramingError>,
+pub(super) struct Decoded {
+    pub(super) messages: Vec<Vec<u8>>,
+    pub(super) end: Result<(), FramingError>,
 }
 
 /// Decodes a stream that arrives in `pieces`, again and again; at once if there are none.
-fn decode(decoder: &Decoder, stream: &[u8], pieces: &[u8]) -> Decoded {
+pub(super) fn decode(decoder: &Decoder, stream: &[u8], pieces: &[u8]) -> Decoded {
     let mut decoder = decoder.clone();
     let mut messages = Vec::new();
     let mut sizes = pieces.iter().map(|size| usize::from(*size).max(1)).cycle();

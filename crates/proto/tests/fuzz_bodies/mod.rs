@@ -1,8 +1,8 @@
 //! What the fuzz targets do with their input.
 //!
 //! Here and not in `fuzz/`, so that an ordinary test can replay every committed input through the
-//! same functions, on the stable compiler and without a fuzzer: `tests/corpus.rs` does, and
-//! `fuzz/fuzz_targets` includes this folder. A body takes any bytes and panics if a rule is broken.
+//! same functions, on the stable compiler and without a fuzzer: `tests/corpus.rs` does, `tests/random.rs`
+//! adds inputs by chance, and `fuzz/fuzz_targets` includes this folder. A body takes any bytes and panics if a rule is broken.
 
 #![allow(
     clippy::unwrap_used,
@@ -11,6 +11,9 @@
 )]
 
 pub(crate) mod framing;
+pub(crate) mod inbound;
+pub(crate) mod send_queue;
+pub(crate) mod session;
 pub(crate) mod timers;
 
 /// The fuzzer's bytes, taken from the front. An input that has ended yields zeros.

@@ -1,0 +1,47 @@
+//! Runs inputs made by chance through what the fuzz targets check: a hundred in every test run find
+//! what is easily broken, and shrink it to a few bytes.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking"
+)]
+
+use proptest::prelude::*;
+
+mod fuzz_bodies;
+
+/// Any bytes, and bytes of which many are small, since most kinds of operation have small numbers.
+fn input() -> impl Strategy<Value = Vec<u8>> {
+    let bytes = prop_oneof![any::<u8>(), 0..20_u8];
+    prop::collection::vec(bytes, 0..800)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn framing(input in input()) {
+        fuzz_bodies::framing::run(&input);
+    }
+
+    #[test]
+    fn inbound(input in input()) {
+        fuzz_bodies::inbound::run(&input);
+    }
+
+    #[test]
+    fn send_queue(input in input()) {
+        fuzz_bodies::send_queue::run(&input);
+    }
+
+    #[test]
+    fn session(input in input()) {
+        fuzz_bodies::session::run(&input);
+    }
+
+    #[test]
+    fn timers(input in input()) {
+        fuzz_bodies::timers::run(&input);
+    }
+}
