@@ -244,7 +244,9 @@ impl Shared {
     // The lane's side.
 
     pub(crate) fn publish_state(&self, state: State) {
-        if self.state.swap(state as u8, Ordering::AcqRel) != state as u8 {
+        // Only the lane writes it, so a turn that changes nothing makes no exchange.
+        if self.state.load(Ordering::Relaxed) != state as u8 {
+            self.state.swap(state as u8, Ordering::AcqRel);
             self.changed.notify_waiters();
             self.account.room.notify_waiters();
         }

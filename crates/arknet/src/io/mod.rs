@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use bytes::BytesMut;
 
+pub(crate) mod direct;
 pub(crate) mod tokio;
 
 /// The clock of every driver. Engines are given what it says.

@@ -1,57 +1,31 @@
 //! A lane without a thread: its owner polls it.
 //!
 //! A runtime that is driven by yielding once delivers what has arrived one call late, because the tasks that the reactor
-//! wakes run only at the next call. So the lane's tasks live in a set of their own that is polled right after the
-//! reactor, in the same call.
+//! wakes run only at the next call. So the lane's tasks live in an executor that is polled right after the runtime has
+//! looked at its reactor, in the same call.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, TryLockError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::Instant;
 
-use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::runtime::{Builder, Runtime};
 
-use super::{LanesError, lock};
-
-/// The most task turns of one poll. What is left runs in the next one, so that a task that wakes itself for ever cannot
-/// hold the owner.
-const TURNS_PER_POLL: usize = 1024;
-
-type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+use super::LanesError;
+use super::executor::{Executor, Remote};
 
 #[derive(Clone)]
-pub(crate) struct Manual {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
-    core: Mutex<Core>,
-    inbox: Mutex<Inbox>,
-}
-
-/// What has been spawned and not been taken in, and whom to wake for it.
-#[derive(Default)]
-struct Inbox {
-    tasks: Vec<Task>,
-    driver: Option<Waker>,
+pub(super) struct Manual {
+    core: Arc<Mutex<Core>>,
+    remote: Arc<Remote>,
 }
 
 struct Core {
-    runtime: Runtime,
-    set: Set,
-}
-
-struct Set {
-    tasks: FuturesUnordered<Task>,
+    // Dropped before the runtime that it is registered with.
+    executor: Executor,
     alarm: Alarm,
-}
-
-impl std::fmt::Debug for Manual {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Manual")
-    }
+    runtime: Runtime,
 }
 
 impl Manual {
@@ -60,36 +34,32 @@ impl Manual {
             .enable_all()
             .build()
             .map_err(LanesError::Start)?;
-        let set = Set {
-            tasks: FuturesUnordered::new(),
-            alarm: Alarm::default(),
+        let executor = {
+            let _inside = runtime.enter();
+            Executor::new().map_err(LanesError::Start)?
         };
-        let core = Mutex::new(Core { runtime, set });
+        let remote = executor.remote().clone();
+        let core = Core {
+            executor,
+            alarm: Alarm::default(),
+            runtime,
+        };
         Ok(Self {
-            shared: Arc::new(Shared {
-                core,
-                inbox: Mutex::default(),
-            }),
+            core: Arc::new(Mutex::new(core)),
+            remote,
         })
     }
 
-    pub(super) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
-        let driver = {
-            let mut inbox = lock(&self.shared.inbox);
-            inbox.tasks.push(Box::pin(future));
-            inbox.driver.take()
-        };
-        if let Some(driver) = driver {
-            driver.wake();
-        }
+    pub(super) fn remote(&self) -> &Arc<Remote> {
+        &self.remote
     }
 
     pub(super) fn poll(&self) -> Result<(), LanesError> {
-        self.drive(async |set, inbox| {
-            // The reactor looks at its sockets while the first poll yields.
+        self.drive(async |executor, _| {
+            // The runtime looks at its reactor and its timers while this yields.
             tokio::task::yield_now().await;
             poll_fn(|cx| {
-                set.run(cx, inbox);
+                executor.poll(cx);
                 Poll::Ready(())
             })
             .await;
@@ -97,12 +67,12 @@ impl Manual {
     }
 
     pub(super) fn poll_until(&self, deadline: Instant) -> Result<(), LanesError> {
-        self.drive(async |set, inbox| {
-            set.alarm.set(deadline);
+        self.drive(async |executor, alarm| {
+            alarm.set(deadline);
             poll_fn(|cx| {
-                set.run(cx, inbox);
+                executor.poll(cx);
                 // Registered after the run, so that the alarm is looked at whatever woke us.
-                if set.alarm.poll(cx).is_ready() || crate::io::now() >= deadline {
+                if alarm.poll(cx).is_ready() || crate::io::now() >= deadline {
                     return Poll::Ready(());
                 }
                 Poll::Pending
@@ -112,13 +82,13 @@ impl Manual {
     }
 
     pub(super) fn block_on<F: Future>(&self, future: F) -> Result<F::Output, LanesError> {
-        self.drive(async |set, inbox| {
+        self.drive(async |executor, _| {
             let mut future = pin!(future);
             poll_fn(|cx| {
                 if let Poll::Ready(output) = future.as_mut().poll(cx) {
                     return Poll::Ready(output);
                 }
-                set.run(cx, inbox);
+                executor.poll(cx);
                 // The run may have done what the future waits for without waking anybody.
                 future.as_mut().poll(cx)
             })
@@ -128,39 +98,22 @@ impl Manual {
 
     fn drive<T>(
         &self,
-        turn: impl AsyncFnOnce(&mut Set, &Mutex<Inbox>) -> T,
+        turn: impl AsyncFnOnce(&mut Executor, &mut Alarm) -> T,
     ) -> Result<T, LanesError> {
         if tokio::runtime::Handle::try_current().is_ok() {
             return Err(LanesError::InsideRuntime);
         }
-        let mut core = match self.shared.core.try_lock() {
+        let mut core = match self.core.try_lock() {
             Ok(core) => core,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Err(LanesError::Busy),
         };
-        let Core { runtime, set } = &mut *core;
-        Ok(runtime.block_on(turn(set, &self.shared.inbox)))
-    }
-}
-
-impl Set {
-    /// Takes in what was spawned and polls what is ready, up to the bound.
-    fn run(&mut self, cx: &mut Context<'_>, inbox: &Mutex<Inbox>) {
-        for _ in 0..TURNS_PER_POLL {
-            self.take_in(cx, inbox);
-            match self.tasks.poll_next_unpin(cx) {
-                Poll::Ready(Some(())) => {}
-                // The set yields by itself after a round of its tasks, and then wakes us.
-                Poll::Ready(None) | Poll::Pending => return,
-            }
-        }
-        cx.waker().wake_by_ref();
-    }
-
-    fn take_in(&mut self, cx: &Context<'_>, inbox: &Mutex<Inbox>) {
-        let mut inbox = lock(inbox);
-        self.tasks.extend(inbox.tasks.drain(..));
-        inbox.driver = Some(cx.waker().clone());
+        let Core {
+            executor,
+            alarm,
+            runtime,
+        } = &mut *core;
+        Ok(runtime.block_on(tokio::task::coop::unconstrained(turn(executor, alarm))))
     }
 }
 
@@ -169,7 +122,7 @@ impl Set {
 #[derive(Default)]
 struct Alarm {
     #[cfg(target_os = "linux")]
-    timer: Option<tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>>,
+    timer: Option<tokio::io::unix::AsyncFd<Arc<std::os::fd::OwnedFd>>>,
     sleep: Option<Pin<Box<tokio::time::Sleep>>>,
 }
 
@@ -192,10 +145,7 @@ impl Alarm {
         if self.timer.is_none() {
             let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
             let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-            // SAFETY: the descriptor is owned by the `AsyncFd`, which nobody takes it from, so it stays open and the
-            // same until it is deregistered.
-            let timer = unsafe { tokio::io::unix::AsyncFd::register(timer) };
-            self.timer = Some(timer.map_err(std::io::Error::from)?);
+            self.timer = Some(crate::io::tokio::watch(Arc::new(timer))?);
         }
         let Some(timer) = &self.timer else {
             return Ok(());

@@ -10,6 +10,7 @@
 //! Whatever the model, the work of one connection is serialised: its callbacks never run concurrently with themselves.
 
 mod error;
+mod executor;
 mod manual;
 mod spin;
 mod tasks;
@@ -220,9 +221,7 @@ impl Lanes {
     pub fn spin(self, duration: Duration) -> Result<Self, LanesError> {
         match &self.inner.model {
             Model::Threads(threads) if threads.can_spin() => {
-                for handle in threads.handles() {
-                    handle.spawn(spin::spin(duration));
-                }
+                threads.spin(duration);
                 Ok(self)
             }
             _ => Err(LanesError::Spin),
@@ -252,9 +251,9 @@ impl Lanes {
     /// The lane with this index, modulo their number.
     pub(crate) fn at(&self, index: usize) -> Lane {
         let place = match &self.inner.model {
-            Model::Threads(threads) => Place::Runtime(threads.handle(index)),
+            Model::Threads(threads) => threads.place(index),
             Model::Current(handle) => Place::Runtime(handle.clone()),
-            Model::Manual(manual) => Place::Manual(manual.clone()),
+            Model::Manual(manual) => Place::Executor(manual.remote().clone()),
         };
         Lane {
             place,
@@ -354,7 +353,7 @@ pub(crate) struct Lane {
 #[derive(Clone, Debug)]
 enum Place {
     Runtime(tokio::runtime::Handle),
-    Manual(Manual),
+    Executor(Arc<executor::Remote>),
 }
 
 impl Lane {
@@ -363,7 +362,7 @@ impl Lane {
         let counted = self.tasks.count(future);
         match &self.place {
             Place::Runtime(handle) => drop(handle.spawn(counted)),
-            Place::Manual(manual) => manual.spawn(counted),
+            Place::Executor(remote) => remote.spawn(counted),
         }
     }
 }

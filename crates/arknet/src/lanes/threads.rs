@@ -1,32 +1,41 @@
-//! Lanes with threads of their own, on tokio runtimes.
+//! Lanes with threads of their own, in tokio runtimes.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::watch;
+use tokio::task::coop::unconstrained;
 
-use super::{LanesError, lock};
+use super::executor::{Executor, Remote};
+use super::{LanesError, Place, lock, spin};
 
-/// One runtime with several threads, or several with one each.
-pub(super) struct Threads {
-    handles: Vec<Handle>,
-    engine: Engine,
-}
-
-enum Engine {
+/// One runtime with several threads, or lanes with one each.
+pub(super) enum Threads {
     /// tokio's multi-thread scheduler. It is taken when it ends.
-    Pool(Mutex<Option<Runtime>>),
-    /// A current-thread runtime per thread; each ends when the sender says so or is gone.
+    Pool {
+        handle: Handle,
+        runtime: Mutex<Option<Runtime>>,
+    },
+    /// A thread with a runtime and an executor for each lane; each ends when the sender says so or is gone.
     Single {
+        lanes: Vec<Thread>,
         stop: watch::Sender<bool>,
         shared: bool,
     },
 }
 
+pub(super) struct Thread {
+    handle: Handle,
+    remote: Arc<Remote>,
+}
+
 impl Threads {
-    /// One scheduler. With one thread it is a current-thread runtime, which is cheaper than a pool of one.
+    /// One scheduler. With one thread it is a lane, which is cheaper than a pool of one.
     pub(super) fn shared(threads: usize) -> Result<Self, LanesError> {
         if threads == 1 {
             return Self::single(1, true);
@@ -37,67 +46,83 @@ impl Threads {
             .enable_all()
             .build()
             .map_err(LanesError::Start)?;
-        let handles = vec![runtime.handle().clone()];
-        Ok(Self {
-            handles,
-            engine: Engine::Pool(Mutex::new(Some(runtime))),
+        Ok(Self::Pool {
+            handle: runtime.handle().clone(),
+            runtime: Mutex::new(Some(runtime)),
         })
     }
 
-    /// A scheduler for each thread.
+    /// A lane for each thread.
     pub(super) fn sharded(threads: usize) -> Result<Self, LanesError> {
         Self::single(threads, false)
     }
 
     fn single(threads: usize, shared: bool) -> Result<Self, LanesError> {
         let (stop, stopped) = watch::channel(false);
-        let mut handles = Vec::with_capacity(threads);
-        for index in 0..threads {
-            handles.push(start(index, stopped.clone()).map_err(LanesError::Start)?);
-        }
-        Ok(Self {
-            handles,
-            engine: Engine::Single { stop, shared },
+        let lanes = (0..threads)
+            .map(|index| start(index, stopped.clone()))
+            .collect::<io::Result<_>>()
+            .map_err(LanesError::Start)?;
+        Ok(Self::Single {
+            lanes,
+            stop,
+            shared,
         })
     }
 
     pub(super) fn name(&self) -> &'static str {
-        match self.engine {
-            Engine::Pool(_) | Engine::Single { shared: true, .. } => "shared",
-            Engine::Single { shared: false, .. } => "sharded",
+        match self {
+            Self::Pool { .. } | Self::Single { shared: true, .. } => "shared",
+            Self::Single { shared: false, .. } => "sharded",
         }
     }
 
     pub(super) fn schedulers(&self) -> usize {
-        self.handles.len()
+        match self {
+            Self::Pool { .. } => 1,
+            Self::Single { lanes, .. } => lanes.len(),
+        }
     }
 
-    pub(super) fn handles(&self) -> &[Handle] {
-        &self.handles
-    }
-
-    pub(super) fn handle(&self, index: usize) -> Handle {
-        self.handles[index % self.handles.len()].clone()
+    pub(super) fn place(&self, index: usize) -> Place {
+        match self {
+            Self::Pool { handle, .. } => Place::Runtime(handle.clone()),
+            Self::Single { lanes, .. } => {
+                Place::Executor(lanes[index % lanes.len()].remote.clone())
+            }
+        }
     }
 
     pub(super) fn can_spin(&self) -> bool {
-        matches!(self.engine, Engine::Single { .. })
+        matches!(self, Self::Single { .. })
+    }
+
+    /// Keeps each lane awake for a while after its last work.
+    pub(super) fn spin(&self, duration: Duration) {
+        if let Self::Single { lanes, .. } = self {
+            for lane in lanes {
+                lane.handle.spawn(spin::spin(duration));
+            }
+        }
     }
 
     /// Waits for a future on the calling thread, with the first lane's timers and sockets at hand.
     pub(super) fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.handles[0].block_on(future)
+        match self {
+            Self::Pool { handle, .. } => handle.block_on(future),
+            Self::Single { lanes, .. } => lanes[0].handle.block_on(future),
+        }
     }
 
     /// Ends the threads in the background. Tasks that are left are dropped there.
     pub(super) fn stop(&self) {
-        match &self.engine {
-            Engine::Pool(runtime) => {
+        match self {
+            Self::Pool { runtime, .. } => {
                 if let Some(runtime) = lock(runtime).take() {
                     runtime.shutdown_background();
                 }
             }
-            Engine::Single { stop, .. } => drop(stop.send_replace(true)),
+            Self::Single { stop, .. } => drop(stop.send_replace(true)),
         }
     }
 }
@@ -108,17 +133,32 @@ impl Drop for Threads {
     }
 }
 
-fn start(index: usize, mut stopped: watch::Receiver<bool>) -> io::Result<Handle> {
-    let runtime = Arc::new(Builder::new_current_thread().enable_all().build()?);
+fn start(index: usize, stopped: watch::Receiver<bool>) -> io::Result<Thread> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
     let handle = runtime.handle().clone();
+    let executor = {
+        let _inside = runtime.enter();
+        Executor::new()?
+    };
+    let remote = executor.remote().clone();
     std::thread::Builder::new()
         .name(format!("arknet-lane-{index}"))
         .spawn(move || {
-            // An error means that the sender is gone, which ends the lane as well.
-            runtime.block_on(async { drop(stopped.wait_for(|stop| *stop).await) });
-            if let Ok(runtime) = Arc::try_unwrap(runtime) {
-                runtime.shutdown_background();
-            }
+            runtime.block_on(unconstrained(run(executor, stopped)));
+            runtime.shutdown_background();
         })?;
-    Ok(handle)
+    Ok(Thread { handle, remote })
+}
+
+/// Runs a lane until it is to stop; an error means that the sender is gone, which stops it as well.
+async fn run(mut executor: Executor, mut stopped: watch::Receiver<bool>) {
+    let mut stopped = pin!(stopped.wait_for(|stop| *stop));
+    poll_fn(|cx| {
+        if stopped.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(());
+        }
+        executor.poll(cx);
+        Poll::Pending
+    })
+    .await;
 }

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::net::TcpStream;
+#[cfg(unix)]
+use tokio::net::UnixStream;
 
 use super::Address;
 use crate::endpoint::Error;
@@ -36,19 +38,17 @@ impl Connector for Dialer {
             source,
         };
         let socket = match &self.address {
-            Address::Ip(address) => Socket::Tcp(TcpStream::connect(address).await.map_err(failed)?),
-            Address::Name(host, port) => {
-                Socket::Tcp(race(resolve(host, *port).await?).await.map_err(failed)?)
-            }
+            Address::Ip(address) => TcpStream::connect(address).await.and_then(adopt),
+            Address::Name(host, port) => race(resolve(host, *port).await?).await.and_then(adopt),
             #[cfg(unix)]
-            Address::Unix(path) => Socket::Unix(
-                tokio::net::UnixStream::connect(path)
-                    .await
-                    .map_err(failed)?,
-            ),
+            Address::Unix(path) => {
+                let stream = UnixStream::connect(path).await;
+                stream.and_then(UnixStream::into_std).and_then(Socket::unix)
+            }
             #[cfg(not(unix))]
-            Address::Unix(_) => return Err(failed(io::ErrorKind::Unsupported.into())),
+            Address::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
         };
+        let socket = socket.map_err(failed)?;
         socket.configure(&self.options).map_err(failed)?;
         self.secure(socket)
     }
@@ -73,6 +73,11 @@ impl Dialer {
         }
         Ok(Transport::Plain(socket))
     }
+}
+
+/// Hands a connected socket to the lane.
+fn adopt(stream: TcpStream) -> io::Result<Socket> {
+    stream.into_std().and_then(Socket::tcp)
 }
 
 async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, Error> {

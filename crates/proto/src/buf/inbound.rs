@@ -48,7 +48,9 @@ impl Inbound {
 
     /// The next whole message, as a range for [`message`](Self::message) or [`take`](Self::take). The range is good
     /// until the next call of [`settle`](Self::settle) or [`take`](Self::take).
-    #[inline]
+    // Inlined always: the range returned through memory, written as two words and read as one, stalled the processor for
+    // 15 ns a message.
+    #[inline(always)]
     pub fn next_message(&mut self) -> Result<Option<Range<usize>>, FramingError> {
         let waiting = self.buffer.get(self.start..).unwrap_or_default();
         let Some(frame) = self.decoder.decode(waiting)? else {

@@ -262,7 +262,7 @@ impl<T> SendQueue<T> {
     }
 
     /// The short prefixes are copied without a call.
-    #[inline]
+    #[inline(always)]
     fn append_prefix(&mut self, prefix: &[u8]) {
         match *prefix {
             [] => {}

@@ -78,7 +78,7 @@ impl Decoder {
     /// # Errors
     ///
     /// The rule that the peer broke. The stream cannot be read any further.
-    #[inline]
+    #[inline(always)]
     pub fn decode(&mut self, buffered: &[u8]) -> Result<Option<Frame>, FramingError> {
         let step = match &self.framing {
             Framing::LengthPrefix => length_prefix::decode(buffered, self.limit)?,
@@ -175,7 +175,7 @@ impl Frame {
 }
 
 /// A message of `prefix` and `len` bytes: there, not there yet, or too large.
-#[inline]
+#[inline(always)]
 pub(super) fn prefixed(
     prefix: usize,
     len: usize,

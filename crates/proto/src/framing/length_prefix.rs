@@ -15,7 +15,7 @@ const SHORT_MAX: u64 = LARGEST_SHORT as u64;
 const MEDIUM_MAX: u64 = u16::MAX as u64;
 
 /// The two forms that nearly all messages have are inlined. `limit` is at least `LONGEST_PREFIX`.
-#[inline]
+#[inline(always)]
 pub(super) fn decode(buffered: &[u8], limit: usize) -> Result<Step, FramingError> {
     match *buffered {
         [len @ ..=LARGEST_SHORT, ..] => prefixed(1, usize::from(len), buffered.len(), limit),

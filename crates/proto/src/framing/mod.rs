@@ -126,7 +126,7 @@ impl Framing {
     ///
     /// [`FramingError::PayloadTooLarge`] if this framing cannot carry so much, and whatever a
     /// custom framing refuses.
-    #[inline]
+    #[inline(always)]
     pub fn prefix(&self, payload_len: usize) -> Result<Prefix, FramingError> {
         match self {
             Self::Raw | Self::Delimited(_) | Self::Exact(_) => Ok(Prefix::EMPTY),

@@ -9,13 +9,15 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::BytesMut;
-use socket2::{SockRef, TcpKeepalive};
+use socket2::{SockAddr, SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
 #[cfg(unix)]
 use tokio::net::UnixStream;
 
 use crate::io::Stream;
+#[cfg(target_os = "linux")]
+use crate::io::direct::DirectSocket;
 
 /// The address of one end of a stream.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -70,40 +72,58 @@ pub(crate) enum Socket {
     Tcp(TcpStream),
     #[cfg(unix)]
     Unix(UnixStream),
+    /// Of a lane that polls its own sockets.
+    #[cfg(target_os = "linux")]
+    Direct(DirectSocket),
 }
 
 impl Socket {
-    /// Registers an accepted or connected TCP socket with the runtime that the caller runs in.
+    /// Registers an accepted or connected TCP socket with the lane or the runtime that the caller runs in.
     pub(crate) fn tcp(stream: std::net::TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
+        #[cfg(target_os = "linux")]
+        let stream = match DirectSocket::adopt(stream.into()) {
+            Ok(adopted) => return adopted.map(Self::Direct),
+            Err(stream) => stream.into(),
+        };
         Ok(Self::Tcp(TcpStream::from_std(stream)?))
     }
 
-    /// Registers a Unix domain socket with the runtime that the caller runs in.
+    /// Registers a Unix domain socket with the lane or the runtime that the caller runs in.
     #[cfg(unix)]
     pub(crate) fn unix(stream: std::os::unix::net::UnixStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
+        #[cfg(target_os = "linux")]
+        let stream = match DirectSocket::adopt(stream.into()) {
+            Ok(adopted) => return adopted.map(Self::Direct),
+            Err(stream) => stream.into(),
+        };
         Ok(Self::Unix(UnixStream::from_std(stream)?))
+    }
+
+    fn as_ref(&self) -> SockRef<'_> {
+        match self {
+            Self::Tcp(stream) => SockRef::from(stream),
+            #[cfg(unix)]
+            Self::Unix(stream) => SockRef::from(stream),
+            #[cfg(target_os = "linux")]
+            Self::Direct(socket) => socket.options(),
+        }
     }
 
     /// Sets the options; a Unix domain socket has only the buffers.
     pub(crate) fn configure(&self, options: &TcpOptions) -> io::Result<()> {
-        let socket = match self {
-            Self::Tcp(stream) => {
-                stream.set_nodelay(options.no_delay)?;
-                let socket = SockRef::from(stream);
-                if let Some(keepalive) = options.keepalive {
-                    let parameters = TcpKeepalive::new()
-                        .with_time(keepalive.idle)
-                        .with_interval(keepalive.interval)
-                        .with_retries(keepalive.probes);
-                    socket.set_tcp_keepalive(&parameters)?;
-                }
-                socket
+        let socket = self.as_ref();
+        if socket.local_addr()?.as_socket().is_some() {
+            socket.set_tcp_nodelay(options.no_delay)?;
+            if let Some(keepalive) = options.keepalive {
+                let parameters = TcpKeepalive::new()
+                    .with_time(keepalive.idle)
+                    .with_interval(keepalive.interval)
+                    .with_retries(keepalive.probes);
+                socket.set_tcp_keepalive(&parameters)?;
             }
-            #[cfg(unix)]
-            Self::Unix(stream) => SockRef::from(stream),
-        };
+        }
         if let Some(bytes) = options.send_buffer {
             socket.set_send_buffer_size(bytes)?;
         }
@@ -115,34 +135,27 @@ impl Socket {
 
     /// The address of this end.
     pub(crate) fn local_address(&self) -> io::Result<PeerAddress> {
-        match self {
-            Self::Tcp(stream) => stream.local_addr().map(PeerAddress::Ip),
-            #[cfg(unix)]
-            Self::Unix(stream) => Ok(unix_address(&stream.local_addr()?)),
-        }
+        Ok(address(&self.as_ref().local_addr()?))
     }
 
     /// The address of the other end.
     pub(crate) fn peer_address(&self) -> io::Result<PeerAddress> {
-        match self {
-            Self::Tcp(stream) => stream.peer_addr().map(PeerAddress::Ip),
-            #[cfg(unix)]
-            Self::Unix(stream) => Ok(unix_address(&stream.peer_addr()?)),
-        }
+        Ok(address(&self.as_ref().peer_addr()?))
     }
 
     /// Makes the drop of the socket cut the connection at once, so that the peer learns that data was lost.
     pub(crate) fn cut_on_drop(&self) {
-        if let Self::Tcp(stream) = self {
-            // A socket that cannot be told is closed by the kernel all the same, only more gently.
-            let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
-        }
+        // A socket that cannot be told is closed by the kernel all the same, only more gently. On a Unix domain socket
+        // it says nothing.
+        let _ = self.as_ref().set_linger(Some(Duration::ZERO));
     }
 }
 
-#[cfg(unix)]
-fn unix_address(address: &tokio::net::unix::SocketAddr) -> PeerAddress {
-    PeerAddress::Unix(address.as_pathname().map(PathBuf::from))
+fn address(address: &SockAddr) -> PeerAddress {
+    match address.as_socket() {
+        Some(address) => PeerAddress::Ip(address),
+        None => PeerAddress::Unix(address.as_pathname().map(PathBuf::from)),
+    }
 }
 
 impl Stream for Socket {
@@ -156,6 +169,8 @@ impl Stream for Socket {
             Self::Tcp(stream) => poll_read(stream, cx, into),
             #[cfg(unix)]
             Self::Unix(stream) => poll_read(stream, cx, into),
+            #[cfg(target_os = "linux")]
+            Self::Direct(socket) => socket.poll_receive(cx, into),
         }
     }
 
@@ -165,6 +180,8 @@ impl Stream for Socket {
             Self::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
             #[cfg(unix)]
             Self::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
+            #[cfg(target_os = "linux")]
+            Self::Direct(socket) => socket.poll_send(cx, bytes),
         }
     }
 
@@ -177,6 +194,8 @@ impl Stream for Socket {
             Self::Tcp(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
             #[cfg(unix)]
             Self::Unix(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
+            #[cfg(target_os = "linux")]
+            Self::Direct(socket) => socket.poll_send_vectored(cx, pieces),
         }
     }
 
@@ -185,6 +204,8 @@ impl Stream for Socket {
             Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
             #[cfg(unix)]
             Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+            #[cfg(target_os = "linux")]
+            Self::Direct(socket) => socket.poll_end(cx),
         }
     }
 }
