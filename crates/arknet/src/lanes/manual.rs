@@ -5,11 +5,13 @@
 //! reactor, in the same call.
 
 use std::future::{Future, poll_fn};
+use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, TryLockError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
+use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::runtime::{Builder, Runtime};
 
@@ -74,9 +76,15 @@ impl Manual {
     }
 
     pub(super) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
+        // A task that panics is its own business, as it is on a lane with a thread: the owner's loop goes on.
+        let contained = AssertUnwindSafe(future).catch_unwind().map(|ended| {
+            if ended.is_err() {
+                tracing::error!("a task of a manual lane panicked");
+            }
+        });
         let driver = {
             let mut inbox = lock(&self.shared.inbox);
-            inbox.tasks.push(Box::pin(future));
+            inbox.tasks.push(Box::pin(contained));
             inbox.driver.take()
         };
         if let Some(driver) = driver {
