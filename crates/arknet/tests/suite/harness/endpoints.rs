@@ -45,7 +45,11 @@ impl Handler for Recorder {
 pub(super) async fn run(mut connection: Connection, probe: Probe, role: Role) {
     probe.opened(connection.handle());
     if role == Role::Deaf {
-        probe.told_to_read().await;
+        let handle = connection.handle();
+        tokio::select! {
+            () = probe.told_to_read() => {}
+            () = handle.closed() => {}
+        }
     }
     while let Ok(Some(message)) = connection.recv().await {
         match role {

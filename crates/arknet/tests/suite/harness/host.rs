@@ -34,7 +34,7 @@ enum Driver {
     /// The application's own runtime.
     Runtime(Option<tokio::runtime::Runtime>),
     /// Manual lanes, polled by a thread.
-    Poller(Poller),
+    Poller(#[expect(dead_code, reason = "stops the thread when dropped")] Poller),
 }
 
 struct Poller {
@@ -162,9 +162,10 @@ impl Host {
 
     /// An echo server and a connected client.
     pub(crate) fn echo(&self) -> (Server, Client, Log) {
-        let (server, _, _) = self.server(self.server_config(), Role::Echo);
+        let (server, _, seen) = self.server(self.server_config(), Role::Echo);
         let (client, log) = self.client(&server, self.client_config());
         log.opened();
+        seen.opened();
         (server, client, log)
     }
 
@@ -173,15 +174,8 @@ impl Host {
         let (server, _, seen) = self.server(self.server_config(), Role::Record);
         let (client, log) = self.client(&server, self.client_config());
         log.opened();
+        seen.opened();
         (server, seen, client, log)
-    }
-
-    /// Runs `make` where [`Lanes::current`] and the like find the application's runtime.
-    pub(crate) fn runtime(&self) -> Option<&tokio::runtime::Runtime> {
-        match &self.driver {
-            Driver::Runtime(runtime) => runtime.as_ref(),
-            Driver::Lanes | Driver::Poller(_) => None,
-        }
     }
 
     /// Ends the lanes in good order; every task must have ended.
