@@ -201,7 +201,7 @@ impl<T> Endpoint<T> {
         let prefix = self.framing.prefix(payload.len())?;
         self.session.admit(payload.len())?;
         let queue = self.session.queue_mut();
-        queue.push_bytes(prefix.as_slice(), payload, Account::Own, token);
+        queue.push_bytes(prefix.as_slice(), &payload, Account::Own, token);
         Ok(())
     }
 

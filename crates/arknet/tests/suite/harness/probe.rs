@@ -90,10 +90,6 @@ impl Log {
         receive(&self.messages, "a message arrives").1
     }
 
-    pub(crate) fn message_of(&self) -> (SessionId, Vec<u8>) {
-        receive(&self.messages, "a message arrives")
-    }
-
     pub(crate) fn has_message(&self) -> Option<Vec<u8>> {
         self.messages.try_recv().ok().map(|(_, message)| message)
     }
