@@ -9,12 +9,12 @@ use std::cell::Cell;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use super::core::{Core, Read};
 use super::error::{CloseReason, SendError};
-use super::inbox::Received;
+use super::inbox::{Inbox, Received};
 use super::shared::Shared;
 use super::timers::Action;
 use crate::drive::stream::{READS_PER_TURN, rest};
@@ -39,6 +39,9 @@ pub(crate) struct Attached {
     ended: Option<CloseReason>,
     /// The owner is elsewhere: messages are read for it.
     pumping: bool,
+    /// Which connection of the session it is.
+    pub(super) generation: u64,
+    inbox: Arc<Mutex<Inbox>>,
 }
 
 /// Wakers of parts that are remembered; a future that waits in more places at once polls them all when woken.
@@ -53,8 +56,11 @@ impl Attached {
         )
     }
 
-    pub(super) fn new(core: Core) -> Box<Self> {
+    /// A connection that has just been opened, with the inbox of its [`Connection`](super::Connection).
+    pub(super) fn new(core: Core, inbox: Arc<Mutex<Inbox>>) -> Box<Self> {
         Box::new(Self {
+            generation: core.session.generation(),
+            inbox,
             core,
             waiting: Vec::new(),
             waits: false,
@@ -72,7 +78,7 @@ impl Attached {
     #[inline]
     pub(super) fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Received> {
         if self.pumping
-            && let Some(message) = lock(&self.core.session.shared().inbox).pop()
+            && let Some(message) = lock(&self.inbox).pop()
         {
             return Poll::Ready(Ok(Some(message)));
         }
@@ -325,7 +331,7 @@ fn closed(attached: &mut Attached, cause: Cause, cx: &Context<'_>) {
     core.inbound.reset();
     rest(core.inbound.buffer_mut());
     let waker = {
-        let mut inbox = lock(&core.session.shared().inbox);
+        let mut inbox = lock(&attached.inbox);
         inbox.end(reason.clone());
         inbox.take_waker()
     };
@@ -340,7 +346,7 @@ fn closed(attached: &mut Attached, cause: Cause, cx: &Context<'_>) {
 #[inline]
 fn pump(attached: &mut Attached, cx: &mut Context<'_>) {
     if attached.core.session.take_inbox_news() {
-        attached.pumping = lock(&attached.core.session.shared().inbox).is_active();
+        attached.pumping = lock(&attached.inbox).is_active();
     }
     if attached.pumping && attached.core.state() == State::Open {
         pump_messages(attached, cx);
@@ -348,14 +354,14 @@ fn pump(attached: &mut Attached, cx: &mut Context<'_>) {
 }
 
 fn pump_messages(attached: &mut Attached, cx: &mut Context<'_>) {
-    let core = &mut attached.core;
+    let Attached { core, inbox, .. } = attached;
     for _ in 0..READS_PER_TURN {
-        if !push_messages(core) || core.session.is_reading_paused() {
+        if !push_messages(core, inbox) || core.session.is_reading_paused() {
             return;
         }
         if core.session.engine().peer_has_ended() {
             core.check_end();
-            return end_inbox(core);
+            return end_inbox(core, inbox);
         }
         if core.state() != State::Open {
             return;
@@ -369,9 +375,8 @@ fn pump_messages(attached: &mut Attached, cx: &mut Context<'_>) {
 }
 
 /// Moves whole messages to the inbox; says whether it has room for more.
-fn push_messages(core: &mut Core) -> bool {
-    let shared = core.session.shared().clone();
-    let mut inbox = lock(&shared.inbox);
+fn push_messages(core: &mut Core, inbox: &Mutex<Inbox>) -> bool {
+    let mut inbox = lock(inbox);
     let mut pushed = false;
     let mut room = inbox.has_room();
     while room {
@@ -392,12 +397,12 @@ fn push_messages(core: &mut Core) -> bool {
 }
 
 /// The peer ended its stream between two messages: the owner elsewhere learns it, and can still send.
-fn end_inbox(core: &mut Core) {
+fn end_inbox(core: &Core, inbox: &Mutex<Inbox>) {
     if core.state() != State::Open {
         return;
     }
     let waker = {
-        let mut inbox = lock(&core.session.shared().inbox);
+        let mut inbox = lock(inbox);
         inbox.end(CloseReason::Peer);
         inbox.take_waker()
     };

@@ -56,7 +56,7 @@ fn turn<H: Handler>(core: &mut Core, handler: &mut H, cx: &mut Context<'_>) -> P
         return Poll::Ready(reason);
     }
     let mut budget = MESSAGES_PER_TURN;
-    if !core.inbound.is_empty() {
+    if !core.inbound.is_empty() && !core.session.is_reading_paused() {
         deliver(core, handler, &mut budget);
     }
     core.session.flush(cx);

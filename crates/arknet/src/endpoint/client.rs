@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use arknet_proto::framing::Decoder;
 use arknet_proto::reconnect::{Reconnect, ReconnectPolicy};
-use arknet_proto::session::State;
+use arknet_proto::session::{Cause, State};
 use futures_util::future::{Either, select};
 
 use super::connection::Connection;
@@ -23,7 +23,7 @@ use super::registry::Registry;
 use super::session::{Session, SessionConfig};
 use super::shared::{Close, Shared};
 use super::shutdown::{Once, Shutdown};
-use super::style::{Style, run_detached};
+use super::style::{self, Style, run_detached};
 use super::transport::Transport;
 use crate::io::now;
 use crate::lanes::{Lanes, Tenant};
@@ -73,14 +73,26 @@ impl Client {
         let tenant: Weak<dyn Tenant> = Arc::downgrade(&(client.clone() as Arc<dyn Tenant>));
         lanes.admit(tenant);
         let core = Box::new(Core::new(session, setup.decoder.clone()));
-        lanes
-            .next()
-            .spawn(run(client.clone(), setup, connector, style, core));
+        // Made here, so that it also ends where the lanes have ended and the task never runs.
+        let end = End {
+            client: client.clone(),
+            reason: CloseReason::Aborted,
+        };
+        lanes.next().spawn(run(end, setup, connector, style, core));
         client
     }
 
     pub(crate) fn handle(&self) -> &SessionHandle {
         &self.handle
+    }
+
+    fn tell_ended(&self, setup: &ClientSetup, reason: &CloseReason) {
+        if let Some(Observer(observer)) = &setup.observer {
+            observer(&Event::Ended {
+                session: self.handle.id(),
+                reason,
+            });
+        }
     }
 
     /// Closes the connection and connects no more.
@@ -99,28 +111,24 @@ impl Tenant for Client {
 }
 
 async fn run<S: Style>(
-    client: Arc<Client>,
+    mut end: End,
     setup: ClientSetup,
     connector: impl Connector,
     style: S,
     core: Box<Core>,
 ) {
-    let mut end = End {
-        client: &client,
-        reason: CloseReason::Aborted,
-    };
-    let (mut core, reason) = connect_and_run(&client, &setup, &connector, &style, core).await;
+    let (mut core, reason) = connect_and_run(&end.client, &setup, &connector, &style, core).await;
     end.reason = reason;
     core.session.end_mail();
 }
 
 /// Takes the client out, even when its task is dropped.
-struct End<'a> {
-    client: &'a Client,
+struct End {
+    client: Arc<Client>,
     reason: CloseReason,
 }
 
-impl Drop for End<'_> {
+impl Drop for End {
     fn drop(&mut self) {
         self.client.handle.shared().end();
         self.client
@@ -137,7 +145,11 @@ async fn connect_and_run<S: Style>(
     mut core: Box<Core>,
 ) -> (Box<Core>, CloseReason) {
     let mut reconnect = Reconnect::new(setup.reconnect.clone());
-    let mut state = style.begin(&core);
+    let Some(mut state) = style::begin(style, &mut core) else {
+        let reason = core.session.reason(Cause::Fault);
+        client.tell_ended(setup, &reason);
+        return (core, reason);
+    };
     loop {
         let reason = match open(&mut core, connector).await {
             Ok(()) => {
@@ -153,12 +165,7 @@ async fn connect_and_run<S: Style>(
             }
             Err(reason) => reason,
         };
-        if let Some(Observer(observer)) = &setup.observer {
-            observer(&Event::Ended {
-                session: client.handle.id(),
-                reason: &reason,
-            });
-        }
+        client.tell_ended(setup, &reason);
         let lost = matches!(reason, CloseReason::Peer | CloseReason::Error(_));
         if !lost || core.session.is_stopped() {
             return (core, reason);
@@ -218,9 +225,10 @@ pub(crate) async fn connect(
         };
         match result {
             Ok(()) => {
+                let (connection, inbox) = Connection::new(&handle);
                 // A connection that nobody takes is closed by its drop.
-                let _ = opened.send(Ok(Connection::new(handle)));
-                run_detached(core).await.0.session.end_mail();
+                let _ = opened.send(Ok(connection));
+                run_detached(core, inbox).await.0.session.end_mail();
             }
             Err(reason) => drop(opened.send(Err(reason))),
         }

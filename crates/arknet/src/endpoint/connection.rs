@@ -10,13 +10,13 @@ use bytes::Bytes;
 use futures_core::Stream;
 use futures_sink::Sink;
 
-use super::attached;
+use super::attached::{self, Attached};
 use super::error::{Error, SendError};
 use super::handle::SessionHandle;
-use super::inbox::Received;
+use super::inbox::{Inbox, Received};
 use super::payload::Payload;
 use super::session::Session;
-use super::shared::{Close, SessionId, Shared};
+use super::shared::{SessionId, Shared};
 use crate::io::tokio::PeerAddress;
 use crate::lanes::lock;
 
@@ -27,6 +27,9 @@ use crate::lanes::lock;
 /// hop away: what was sent leaves with the next turn of its lane.
 ///
 /// Dropping it closes the connection gracefully: what was sent is handed over first.
+///
+/// It is this one connection, also where a client has made another since: then it has ended, and touches the other in no
+/// way.
 ///
 /// ```
 /// use std::time::Duration;
@@ -59,6 +62,11 @@ use crate::lanes::lock;
 /// ```
 pub struct Connection {
     handle: SessionHandle,
+    /// Which connection of its client it is.
+    generation: u64,
+    inbox: Arc<Mutex<Inbox>>,
+    /// It has been closed from elsewhere.
+    closing: bool,
     /// What a sink waits for in another task than the connection's own.
     flushing: Mutex<Option<Waiting>>,
     making_room: Mutex<Option<Waiting>>,
@@ -72,12 +80,28 @@ fn slot<T>(mutex: &mut Mutex<T>) -> &mut T {
 type Waiting = Pin<Box<dyn Future<Output = Result<(), SendError>> + Send>>;
 
 impl Connection {
-    pub(super) fn new(handle: SessionHandle) -> Self {
-        Self {
-            handle,
+    /// The session's present connection, and where its lane leaves messages for it.
+    pub(super) fn new(handle: &SessionHandle) -> (Self, Arc<Mutex<Inbox>>) {
+        let generation = handle.generation();
+        let inbox = Arc::<Mutex<Inbox>>::default();
+        let connection = Self {
+            handle: handle.with_pin(Some(generation)),
+            generation,
+            inbox: inbox.clone(),
+            closing: false,
             flushing: Mutex::default(),
             making_room: Mutex::default(),
-        }
+        };
+        (connection, inbox)
+    }
+
+    /// Runs `function` on the connection in its own task; `None` elsewhere.
+    #[inline]
+    fn attached<T>(&self, function: impl FnOnce(&mut Attached) -> T) -> Option<T> {
+        attached::with(self.shared(), |attached| {
+            (attached.generation == self.generation).then(|| function(attached))
+        })
+        .flatten()
     }
 
     fn shared(&self) -> &Arc<Shared> {
@@ -91,7 +115,7 @@ impl Connection {
 
     /// A handle that can be cloned and outlives the connection.
     pub fn handle(&self) -> SessionHandle {
-        self.handle.clone()
+        self.handle.with_pin(None)
     }
 
     /// The address of this end.
@@ -108,7 +132,8 @@ impl Connection {
     /// [`dispatch`](Self::dispatch).
     #[cfg(feature = "tls")]
     pub fn tls(&self) -> Option<crate::tls::Info> {
-        attached::with(self.shared(), |attached| attached.core.session.tls()).flatten()
+        self.attached(|attached| attached.core.session.tls())
+            .flatten()
     }
 
     /// Waits for the next message. `None` is the end of the peer's stream, or that this side has closed.
@@ -126,14 +151,14 @@ impl Connection {
 
     #[inline]
     fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Received> {
-        match attached::with(self.shared(), |attached| attached.poll_receive(cx)) {
+        match self.attached(|attached| attached.poll_receive(cx)) {
             Some(polled) => polled,
             None => self.poll_inbox(cx),
         }
     }
 
     fn poll_inbox(&self, cx: &mut Context<'_>) -> Poll<Received> {
-        let (polled, tell) = lock(&self.shared().inbox).poll_receive(cx);
+        let (polled, tell) = lock(&self.inbox).poll_receive(cx);
         if tell {
             self.shared().notify();
         }
@@ -165,15 +190,15 @@ impl Connection {
         cx: &mut Context<'_>,
         payload: &Payload<'_>,
     ) -> Poll<Option<Result<(), SendError>>> {
-        let polled = attached::with(self.shared(), |attached| {
-            match attached.core.session.submit(payload, None) {
+        let polled = self.attached(
+            |attached| match attached.core.session.submit(payload, None) {
                 Err(SendError::QueueFull { limits, .. }) if payload.len() <= limits.bytes => {
                     attached.wait(cx);
                     Poll::Pending
                 }
                 result => Poll::Ready(result),
-            }
-        });
+            },
+        );
         match polled {
             Some(Poll::Ready(result)) => Poll::Ready(Some(result)),
             Some(Poll::Pending) => Poll::Pending,
@@ -189,9 +214,7 @@ impl Connection {
     #[inline]
     pub fn try_send<'a>(&mut self, payload: impl Into<Payload<'a>>) -> Result<(), SendError> {
         let payload = payload.into();
-        match attached::with(self.shared(), |attached| {
-            attached.core.session.submit(&payload, None)
-        }) {
+        match self.attached(|attached| attached.core.session.submit(&payload, None)) {
             Some(result) => result,
             None => self.handle.send(payload),
         }
@@ -209,7 +232,7 @@ impl Connection {
         write: impl FnOnce(&mut arknet_proto::buf::MessageWriter<'_>),
     ) -> Result<(), SendError> {
         let mut write = Some(write);
-        let sent = attached::with(self.shared(), |attached| {
+        let sent = self.attached(|attached| {
             write
                 .take()
                 .map(|write| attached.core.session.send_in_place(length, write))
@@ -233,7 +256,7 @@ impl Connection {
     ) -> Result<(), SendError> {
         let payload = payload.into();
         let mut completion = Some(completion);
-        let sent = attached::with(self.shared(), |attached| {
+        let sent = self.attached(|attached| {
             let completion = completion.take()?;
             Some(
                 attached
@@ -261,7 +284,7 @@ impl Connection {
     }
 
     fn poll_flush_all(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SendError>> {
-        if let Some(polled) = attached::with(self.shared(), |attached| attached.poll_flush(cx)) {
+        if let Some(polled) = self.attached(|attached| attached.poll_flush(cx)) {
             *slot(&mut self.flushing) = None;
             return polled;
         }
@@ -290,7 +313,7 @@ impl Connection {
 
     /// Whether data can be sent.
     pub fn is_open(&self) -> bool {
-        match attached::with(self.shared(), |attached| attached.core.state()) {
+        match self.attached(|attached| attached.core.state()) {
             Some(state) => state == State::Open,
             None => self.handle.is_open(),
         }
@@ -305,14 +328,15 @@ impl Connection {
     }
 
     fn start_close(&mut self) {
-        let direct = attached::with(self.shared(), |attached| attached.core.session.close());
-        if direct.is_none() {
-            self.shared().close(Close::Graceful);
+        let direct = self.attached(|attached| attached.core.session.close());
+        if direct.is_none() && !std::mem::replace(&mut self.closing, true) {
+            let close = Box::new(Session::close);
+            self.shared().post_last(self.generation, close);
         }
     }
 
     fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let direct = attached::with(self.shared(), |attached| {
+        let direct = self.attached(|attached| {
             if attached.ended().is_some() {
                 return Poll::Ready(());
             }
@@ -333,8 +357,12 @@ impl Connection {
 
     /// Cuts the connection. What waits is given up, and the peer sees a reset.
     pub fn abort(self) {
-        if attached::with(self.shared(), |attached| attached.core.session.abort()).is_none() {
-            self.shared().close(Close::Abort);
+        if self
+            .attached(|attached| attached.core.session.abort())
+            .is_none()
+        {
+            let abort = Box::new(Session::abort);
+            self.shared().post_last(self.generation, abort);
         }
     }
 }
@@ -365,8 +393,8 @@ impl Sink<Bytes> for Connection {
     type Error = SendError;
 
     fn poll_ready(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), SendError>> {
-        let direct = attached::with(self.shared(), |attached| {
-            match attached.core.session.engine_mut().admit(0) {
+        let direct = self.attached(
+            |attached| match attached.core.session.engine_mut().admit(0) {
                 Ok(()) => Poll::Ready(Ok(())),
                 Err(arknet_proto::session::Refusal::Full(_)) => {
                     attached.wait(cx);
@@ -375,8 +403,8 @@ impl Sink<Bytes> for Connection {
                 Err(arknet_proto::session::Refusal::NotConnected) => {
                     Poll::Ready(Err(SendError::NotConnected))
                 }
-            }
-        });
+            },
+        );
         if let Some(polled) = direct {
             return polled;
         }

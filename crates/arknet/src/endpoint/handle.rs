@@ -25,6 +25,8 @@ pub struct SessionHandle {
     shared: Arc<Shared>,
     framing: Framing,
     filter: Option<SendFilter>,
+    /// The one connection that it sends on, for a [`Connection`](super::Connection).
+    pinned: Option<u64>,
 }
 
 impl SessionHandle {
@@ -33,7 +35,30 @@ impl SessionHandle {
             shared,
             framing,
             filter,
+            pinned: None,
         }
+    }
+
+    /// The same, for the present connection only or for all to come.
+    pub(super) fn with_pin(&self, pinned: Option<u64>) -> Self {
+        Self {
+            pinned,
+            ..self.clone()
+        }
+    }
+
+    /// Whether it is for a connection that has been replaced by another.
+    fn is_stale(&self) -> bool {
+        self.pinned
+            .is_some_and(|pinned| pinned != self.shared.generation())
+    }
+
+    /// Whether a send of `bytes` would be admitted now.
+    fn check(&self, bytes: usize) -> Result<(), SendError> {
+        if self.is_stale() {
+            return Err(SendError::NotConnected);
+        }
+        self.shared.check(bytes)
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
@@ -52,7 +77,7 @@ impl SessionHandle {
 
     /// Whether data can be sent. Never blocks.
     pub fn is_open(&self) -> bool {
-        self.shared.state() == State::Open
+        self.shared.state() == State::Open && !self.is_stale()
     }
 
     /// Whether the session has ended. That of a client may connect again.
@@ -114,14 +139,14 @@ impl SessionHandle {
             Some(replaced) => replaced,
             None => payload.into_bytes(),
         };
-        self.shared.send(payload, completion)
+        self.shared.send(payload, completion, self.pinned)
     }
 
     fn filtered(&self, payload: &Payload<'_>) -> Result<Option<Bytes>, SendError> {
         let Some(filter) = &self.filter else {
             return Ok(None);
         };
-        self.shared.check(payload.len())?;
+        self.check(payload.len())?;
         let Some(replaced) = filter(payload.as_slice()) else {
             return Ok(None);
         };
@@ -135,14 +160,14 @@ impl SessionHandle {
         length: usize,
         write: impl FnOnce(&mut MessageWriter<'_>),
     ) -> Result<(), SendError> {
-        self.shared.check(length)?;
+        self.check(length)?;
         let mut queue = SendQueue::<()>::new(SendLimits::default());
         queue
             .push_with(&[], length, Account::Own, write)
             .map_err(|written| SendError::Unfinished { length, written })?;
         let payload = Bytes::copy_from_slice(queue.front());
         self.framing.prefix(length)?;
-        self.shared.send(payload, None)
+        self.shared.send(payload, None, self.pinned)
     }
 
     /// Sends a message: waits until there is room.
@@ -182,7 +207,7 @@ impl SessionHandle {
         loop {
             let mut room = pin!(self.shared.account.room.notified());
             room.as_mut().enable();
-            match self.shared.check(0) {
+            match self.check(0) {
                 Err(error) if error.is_full() => room.await,
                 checked => return checked,
             }
@@ -197,6 +222,9 @@ impl SessionHandle {
     ///
     /// [`SendError::ConnectionLost`] or [`SendError::NotConnected`] if the connection ended before.
     pub async fn flush(&self) -> Result<(), SendError> {
+        if self.is_stale() {
+            return Err(SendError::NotConnected);
+        }
         let (done, flushed) = oneshot::channel();
         self.shared.post(Box::new(move |session| {
             session.when_flushed(Box::new(move |_, result| {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use arknet_proto::framing::Decoder;
-use arknet_proto::session::State;
+use arknet_proto::session::{Cause, State};
 use futures_util::future::select;
 use tokio::sync::watch;
 
@@ -21,7 +21,7 @@ use super::registry::Registry;
 use super::session::{Session, SessionConfig};
 use super::shared::Shared;
 use super::shutdown::{Once, Shutdown};
-use super::style::Style;
+use super::style::{self, Style};
 use super::transport::Transport;
 use crate::io::tokio::{Accepted, Bound, Listener, PeerAddress, Socket, TcpOptions};
 use crate::lanes::{Lanes, Tenant, lock};
@@ -129,7 +129,7 @@ impl Server {
 
     /// Stops accepting, drains the sessions until the deadline, cuts the rest.
     pub(crate) fn shutdown(self: &Arc<Self>, deadline: Instant) -> Shutdown {
-        lock(&self.timers).clear();
+        lock(&self.timers).end();
         self.stop.send_replace(true);
         self.shutdown.begin(&self.lanes, || {
             let server = self.clone();
@@ -152,6 +152,7 @@ impl Server {
 
 impl Tenant for Server {
     fn end(&self, deadline: Instant) {
+        lock(&self.timers).end();
         self.stop.send_replace(true);
         for session in self.registry.snapshot() {
             session.shared().close(super::shared::Close::By(deadline));
@@ -213,6 +214,12 @@ impl<S: Style> Acceptor<S> {
                 limit: setup.connections,
             });
         }
+        // Made here, so that the session also ends where the lane has ended and its task never runs.
+        let end = End {
+            server: self.server.clone(),
+            handle: handle.clone(),
+            reason: CloseReason::Aborted,
+        };
         let task = SessionTask {
             server: self.server.clone(),
             style: self.style.clone(),
@@ -220,7 +227,10 @@ impl<S: Style> Acceptor<S> {
         };
         let core = Box::new(Core::new(session, setup.decoder.clone()));
         let lane = self.server.next_lane.fetch_add(1, Ordering::Relaxed);
-        self.server.lanes.at(lane).spawn(task.run(core, accepted));
+        self.server
+            .lanes
+            .at(lane)
+            .spawn(task.run(end, core, accepted));
     }
 }
 
@@ -243,11 +253,7 @@ struct SessionTask<S> {
 }
 
 impl<S: Style> SessionTask<S> {
-    async fn run(self, core: Box<Core>, accepted: Accepted) {
-        let mut end = End {
-            task: &self,
-            reason: CloseReason::Aborted,
-        };
+    async fn run(self, mut end: End, core: Box<Core>, accepted: Accepted) {
         let reason = self.serve(core, accepted).await;
         self.server.tell(&Event::Ended {
             session: self.handle.id(),
@@ -273,7 +279,11 @@ impl<S: Style> SessionTask<S> {
             Ok(transport) => {
                 core.session.set_transport(transport);
                 core.session.opened();
-                let mut state = self.style.begin(&core);
+                let Some(mut state) = style::begin(&*self.style, &mut core) else {
+                    let reason = core.session.reason(Cause::Fault);
+                    core.session.end_mail();
+                    return reason;
+                };
                 let (mut core, reason) = self.style.run(&mut state, core).await;
                 core.session.end_mail();
                 reason
@@ -314,17 +324,15 @@ impl<S: Style> SessionTask<S> {
 }
 
 /// Takes the session out of the registry, even when its task is dropped.
-struct End<'a, S> {
-    task: &'a SessionTask<S>,
+struct End {
+    server: Arc<Server>,
+    handle: SessionHandle,
     reason: CloseReason,
 }
 
-impl<S> Drop for End<'_, S> {
+impl Drop for End {
     fn drop(&mut self) {
-        self.task.handle.shared().end();
-        self.task
-            .server
-            .registry
-            .remove(&self.task.handle, &self.reason);
+        self.handle.shared().end();
+        self.server.registry.remove(&self.handle, &self.reason);
     }
 }

@@ -16,7 +16,6 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 
 use super::error::SendError;
-use super::inbox::Inbox;
 use super::session::Session;
 use crate::io::tokio::PeerAddress;
 use crate::lanes::lock;
@@ -142,7 +141,6 @@ pub(crate) struct Shared {
     mailbox: Mutex<Mailbox>,
     pub(crate) account: Account,
     queued: AtomicUsize,
-    pub(crate) inbox: Mutex<Inbox>,
     addresses: Mutex<Addresses>,
     /// Told when the state changes.
     pub(crate) changed: Notify,
@@ -211,7 +209,6 @@ impl Shared {
                 room: Notify::new(),
             },
             queued: AtomicUsize::new(0),
-            inbox: Mutex::default(),
             addresses: Mutex::default(),
             changed: Notify::new(),
             counters: Counters::default(),
@@ -299,14 +296,15 @@ impl Shared {
 
     // Everybody's side.
 
-    /// Admits a send, or refuses it at once.
+    /// Admits a send, or refuses it at once. One that is `pinned` is for this connection only.
     pub(crate) fn send(
         &self,
         payload: Bytes,
         completion: Option<Completion>,
+        pinned: Option<u64>,
     ) -> Result<(), SendError> {
         let generation = self.generation();
-        if self.state() != State::Open {
+        if self.state() != State::Open || pinned.is_some_and(|pinned| pinned != generation) {
             return Err(SendError::NotConnected);
         }
         let accounted = payload.len();
@@ -354,6 +352,24 @@ impl Shared {
         drop(mailbox);
         self.notify();
         Ok(())
+    }
+
+    /// Runs a function on the lane, however many wait, if the connection is still this one. Each connection posts two
+    /// such functions at most: its close and its abort.
+    pub(crate) fn post_last(&self, generation: u64, post: Post) {
+        let mut mailbox = lock(&self.mailbox);
+        if mailbox.ended {
+            return;
+        }
+        mailbox.queue.push_back(Mail::Post(Box::new(move |session| {
+            // While the client connects again, the last connection is over already.
+            let is_over = session.engine().state() == State::Connecting;
+            if session.generation() == generation && !is_over {
+                post(session);
+            }
+        })));
+        drop(mailbox);
+        self.notify();
     }
 
     pub(crate) fn close(&self, close: Close) {

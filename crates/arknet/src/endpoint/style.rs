@@ -1,7 +1,8 @@
 //! The two styles: how the task of a connection runs the application's part.
 
 use std::future::{Future, Pending, poll_fn};
-use std::sync::Arc;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
 
 use super::attached::{Attached, Driver};
 use super::callbacks;
@@ -9,6 +10,7 @@ use super::connection::Connection;
 use super::core::Core;
 use super::error::{CloseReason, Error};
 use super::handler::Handler;
+use super::inbox::Inbox;
 
 /// How the application's part of a connection runs. `State` is what it keeps from one connection of a client to the next.
 pub(crate) trait Style: Send + Sync + 'static {
@@ -24,6 +26,17 @@ pub(crate) trait Style: Send + Sync + 'static {
     ) -> impl Future<Output = (Box<Core>, CloseReason)> + Send;
 
     fn connect_failed(&self, state: &mut Self::State, core: &mut Core, error: &Arc<Error>);
+}
+
+/// Begins the application's part; `None` if it panicked, which the session then keeps as its fault.
+pub(super) fn begin<S: Style>(style: &S, core: &mut Core) -> Option<S::State> {
+    match catch_unwind(AssertUnwindSafe(|| style.begin(core))) {
+        Ok(state) => Some(state),
+        Err(panic) => {
+            core.session.panicked(&*panic);
+            None
+        }
+    }
 }
 
 /// Callbacks of a handler that a function makes for each session.
@@ -64,16 +77,25 @@ where
     fn begin(&self, _: &Core) {}
 
     async fn run(&self, (): &mut (), core: Box<Core>) -> (Box<Core>, CloseReason) {
-        let owner = (self.0)(Connection::new(core.session.handle()));
-        drive(Driver::new(Attached::new(*core), Some(owner))).await
+        let (connection, inbox) = Connection::new(&core.session.handle());
+        // The function runs in the owner's first turn, where a panic of it is caught like one of the task.
+        let owner = async { (self.0)(connection).await };
+        drive(Driver::new(Attached::new(*core, inbox), Some(owner))).await
     }
 
     fn connect_failed(&self, (): &mut (), _: &mut Core, _: &Arc<Error>) {}
 }
 
 /// Runs a session whose owner is elsewhere.
-pub(crate) async fn run_detached(core: Box<Core>) -> (Box<Core>, CloseReason) {
-    drive(Driver::<Pending<()>>::new(Attached::new(*core), None)).await
+pub(crate) async fn run_detached(
+    core: Box<Core>,
+    inbox: Arc<Mutex<Inbox>>,
+) -> (Box<Core>, CloseReason) {
+    drive(Driver::<Pending<()>>::new(
+        Attached::new(*core, inbox),
+        None,
+    ))
+    .await
 }
 
 async fn drive<T: Future<Output = ()>>(mut driver: Driver<T>) -> (Box<Core>, CloseReason) {

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::net::ToSocketAddrs;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::abortable;
@@ -180,7 +181,7 @@ impl Server {
     }
 
     /// Runs a function on one of the server's lanes after this time, once. A timer with the same key is replaced; a
-    /// shutdown cancels it. Returns `false` if there are too many timers.
+    /// shutdown cancels it. Returns `false` if there are too many timers, or the server has been shut down.
     pub fn set_timer(
         &self,
         key: impl Into<TimerKey>,
@@ -195,7 +196,7 @@ impl Server {
     }
 
     /// Runs a function on one of the server's lanes again and again until it is cancelled. Times that were missed are
-    /// skipped. An interval of zero is one of a millisecond. Returns `false` if there are too many timers.
+    /// skipped. An interval of zero is one of a millisecond. Returns `false` as [`set_timer`](Self::set_timer) does.
     pub fn set_interval(
         &self,
         key: impl Into<TimerKey>,
@@ -216,17 +217,19 @@ impl Server {
 
     fn spawn_timer(&self, key: TimerKey, work: impl Future<Output = ()> + Send + 'static) -> bool {
         let (work, handle) = abortable(work);
-        if !lock(self.inner.timers()).add(key, handle) {
+        let fired = Arc::new(AtomicBool::new(false));
+        if !lock(self.inner.timers()).add(key, handle, fired.clone()) {
             return false;
         }
         self.inner.lanes().spawn(async move {
             // Cancelled is as good as done.
             let _ = work.await;
+            fired.store(true, Ordering::Release);
         });
         true
     }
 
-    /// Cancels a timer, and says whether there was one that had not been cancelled.
+    /// Cancels a timer, and says whether there was one that had not fired for the last time.
     pub fn cancel_timer(&self, key: impl Into<TimerKey>) -> bool {
         lock(self.inner.timers()).cancel(&key.into())
     }
