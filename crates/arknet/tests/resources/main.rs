@@ -1,0 +1,2 @@
+//! Counted.
+fn main() {}
