@@ -65,6 +65,9 @@ macro_rules! tests_in_cells {
 
 mod support;
 
+mod peers_openssl;
+mod peers_python;
+mod peers_socat;
 mod proxy_cut;
 mod proxy_garbage;
 mod proxy_half_close;
@@ -72,3 +75,6 @@ mod proxy_pace;
 mod proxy_reconnect;
 mod proxy_reset;
 mod proxy_stall;
+mod tls_mutual;
+mod tls_session;
+mod tls_verify;
