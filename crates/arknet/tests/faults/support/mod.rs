@@ -1,4 +1,9 @@
 //! What the stories of both binaries stand on: a cell of the matrix, a rig that runs it, and a log of what happened.
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "each of the two binaries uses a part of it"
+)]
 
 mod cell;
 mod echo;
