@@ -3,12 +3,14 @@
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
+use socket2::{Domain, Socket, Type};
 
 use crate::support::{At, Carrier, Cell, Model, PATIENCE, Rig, Style, What, ip};
 
@@ -31,16 +33,19 @@ fn counted_descriptors_run_out_and_accepting_goes_on() {
         let server = rig.echo();
         let address = ip(&server);
         talk(&mut TcpStream::connect(address).unwrap());
+        // Made before, because a socket is a descriptor too.
+        let waiting = [(); 2].map(|()| Socket::new(Domain::IPV4, Type::STREAM, None).unwrap());
         let whole = getrlimit(Resource::Nofile);
-        setrlimit(
-            Resource::Nofile,
-            Rlimit {
-                current: Some(limit_with_free(LEFT)),
-                maximum: whole.maximum,
-            },
-        )
-        .unwrap();
-        let mut sockets = exhaust(address);
+        let limit = Rlimit {
+            current: Some(limit_with_free(LEFT)),
+            maximum: whole.maximum,
+        };
+        setrlimit(Resource::Nofile, limit).unwrap();
+        let fillers = exhaust();
+        let mut waiting = waiting.map(|socket| {
+            socket.connect(&address.into()).unwrap();
+            TcpStream::from(socket)
+        });
         let (began, cpu) = (Instant::now(), processor_time());
         let texts = rig.wait("failures to accept", |facts| {
             let failed: Vec<String> = facts
@@ -66,25 +71,24 @@ fn counted_descriptors_run_out_and_accepting_goes_on() {
             "{took:?}"
         );
         assert!(spent < took / 4, "{spent:?} of processor time in {took:?}");
-        // Some end, and the one that waited in the kernel's queue is served.
-        let mut last = sockets.pop().unwrap();
-        sockets.truncate(sockets.len() / 2);
-        rig.beside(move || talk(&mut last));
+        // There are some again, and those that waited in the kernel's queue are served.
+        drop(fillers);
+        rig.beside(move || waiting.iter_mut().for_each(talk));
         setrlimit(Resource::Nofile, whole).unwrap();
         rig.beside(move || talk(&mut TcpStream::connect(address).unwrap()));
-        drop(sockets);
         rig.finish(server);
     }
 }
 
-/// Connects until there is no descriptor left, for client or server.
-fn exhaust(address: SocketAddr) -> Vec<TcpStream> {
-    let mut sockets = Vec::new();
-    while let Ok(socket) = TcpStream::connect(address) {
-        sockets.push(socket);
-        assert!(sockets.len() as u64 <= 2 * LEFT, "the limit does not hold");
+/// Opens files until there is no descriptor left.
+fn exhaust() -> Vec<File> {
+    let mut files = Vec::new();
+    while let Ok(file) = File::open("/dev/null") {
+        files.push(file);
+        // One more is free since the folder that told of the others was closed.
+        assert!(files.len() as u64 <= LEFT + 1, "the limit does not hold");
     }
-    sockets
+    files
 }
 
 fn talk(stream: &mut TcpStream) {
