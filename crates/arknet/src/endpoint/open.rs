@@ -59,6 +59,7 @@ pub(super) async fn shake_hands(
     transport: Transport,
     timed_out: impl Fn() -> Error,
 ) -> Result<Transport, CloseReason> {
+    core.session.introduce(&transport);
     match transport {
         Transport::Plain(_) => Ok(transport),
         #[cfg(feature = "tls")]

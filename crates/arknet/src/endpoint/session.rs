@@ -456,16 +456,17 @@ impl Session {
         self.transport = Some(transport);
     }
 
+    /// Lets everybody know both ends: errors of a handshake name the peer too.
+    pub(super) fn introduce(&self, transport: &Transport) {
+        self.shared.publish_addresses(Addresses {
+            local: transport.socket().local_address().ok(),
+            peer: transport.socket().peer_address().ok(),
+        });
+    }
+
     /// A new connection has been made: a new generation of the session is open.
     pub(super) fn opened(&mut self) {
-        let addresses = match &self.transport {
-            Some(transport) => Addresses {
-                local: transport.socket().local_address().ok(),
-                peer: transport.socket().peer_address().ok(),
-            },
-            None => Addresses::default(),
-        };
-        self.shared.publish_generation(addresses);
+        self.shared.publish_generation();
         self.engine.handle_opened(now());
         self.shared.publish_state(self.engine.state());
     }

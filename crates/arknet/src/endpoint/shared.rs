@@ -250,8 +250,11 @@ impl Shared {
     }
 
     /// A new connection begins; what was sent before belongs to the last one.
-    pub(crate) fn publish_generation(&self, addresses: Addresses) -> u64 {
+    pub(crate) fn publish_addresses(&self, addresses: Addresses) {
         *lock(&self.addresses) = addresses;
+    }
+
+    pub(crate) fn publish_generation(&self) -> u64 {
         self.generation.fetch_add(1, Ordering::AcqRel) + 1
     }
 

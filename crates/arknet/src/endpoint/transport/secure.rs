@@ -66,7 +66,7 @@ impl Secure {
         cx: &mut Context<'_>,
         plain: &mut BytesMut,
     ) -> Poll<Result<(), TransportError>> {
-        self.open(plain)?;
+        self.open_handshake(cx, plain)?;
         loop {
             let flushed = self.poll_send_records(cx)?;
             if !self.pump.is_handshaking() {
@@ -79,8 +79,21 @@ impl Secure {
                     std::io::Error::from(std::io::ErrorKind::UnexpectedEof).into()
                 ));
             }
-            self.open(plain)?;
+            self.open_handshake(cx, plain)?;
         }
+    }
+
+    /// Opens what has arrived. Where that ends the handshake, the alert leaves all the same: the peer is to learn why.
+    fn open_handshake(
+        &mut self,
+        cx: &mut Context<'_>,
+        plain: &mut BytesMut,
+    ) -> Result<(), TransportError> {
+        let opened = self.open(plain);
+        if opened.is_err() {
+            self.send_records_now(cx);
+        }
+        opened.map(drop)
     }
 
     pub(super) fn poll_receive(

@@ -25,6 +25,9 @@ use crate::tls::server::{Presented, ServerConfig};
 /// limit for a message is 64 KiB; a chain that comes near it is an attack.
 pub(in crate::tls) const MAX_HANDSHAKE_BYTES: usize = 64 * 1024;
 
+/// A fatal alert in the clear, as it is before any key: decode error (RFC 8446, section 6.2).
+const DECODE_ERROR: [u8; 7] = [21, 3, 3, 0, 2, 2, 50];
+
 pub(super) struct Handshake {
     side: Side,
     /// Records that rustls has read, but still holds on to.
@@ -72,8 +75,25 @@ impl Handshake {
         }
     }
 
-    /// Feeds whole records until the handshake is complete (`true`) or input runs out.
+    /// Feeds whole records until the handshake is complete (`true`) or input runs out. One that fails leaves an alert in
+    /// `outgoing`.
     pub(super) fn advance(
+        &mut self,
+        incoming: &mut BytesMut,
+        outgoing: &mut BytesMut,
+    ) -> Result<bool, Error> {
+        let before = outgoing.len();
+        let advanced = self.feed_all(incoming, outgoing);
+        // rustls has no alert for a message above its limit, nor for one above ours.
+        if let Err(Error::HandshakeTooLarge) = advanced
+            && outgoing.len() == before
+        {
+            outgoing.extend_from_slice(&DECODE_ERROR);
+        }
+        advanced
+    }
+
+    fn feed_all(
         &mut self,
         incoming: &mut BytesMut,
         outgoing: &mut BytesMut,
