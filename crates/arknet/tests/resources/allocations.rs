@@ -138,7 +138,6 @@ fn assert_few(what: &str, counts: &Counts) {
     let Counts {
         allocations, frees, ..
     } = counts;
-    // Printed for whoever wants the figure: nextest shows it with `--success-output immediate`.
     eprintln!("{what}: {allocations} allocations, {frees} frees in {COUNTED} messages");
     assert!(
         *allocations <= COUNTED / MESSAGES_PER_ALLOCATION,

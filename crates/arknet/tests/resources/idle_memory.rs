@@ -127,7 +127,6 @@ fn measure(what: &str, style: Style, keys: Option<&Keys>, limit: usize) {
         mean(after.heap, before.heap),
         mean(after.resident, before.resident),
     );
-    // Printed for whoever wants the figure: nextest shows it with `--success-output immediate`.
     eprintln!("{what}: {heap} bytes of heap for each idle connection, {resident} resident");
     assert!(heap > 0 && heap <= limit as i64, "{what}: {heap} bytes");
     drop(sockets);

@@ -8,6 +8,10 @@
     clippy::expect_used,
     reason = "a test fails by panicking"
 )]
+#![allow(
+    clippy::print_stderr,
+    reason = "figures are for whoever asks for them: nextest shows them with `--success-output immediate`"
+)]
 
 #[global_allocator]
 static ALLOCATOR: arknet_testkit::alloc::Counting = arknet_testkit::alloc::Counting;

@@ -55,7 +55,7 @@ impl Handler for ServerHandler {
     }
 
     fn on_timer(&mut self, session: &mut Session, _: TimerKey) {
-        session.send(&answer(self.received)).unwrap();
+        session.send(answer(self.received)).unwrap();
         session.finish();
     }
 
@@ -89,7 +89,7 @@ pub(super) async fn serve(serve: Serve, log: Log, mut connection: Connection) {
     log.add(At::Server, What::PeerEnded);
     if matches!(serve, Serve::AnswerAtEnd) {
         tokio::time::sleep(ANSWER_AFTER).await;
-        connection.send(&answer(received)).await.unwrap();
+        connection.send(answer(received)).await.unwrap();
     }
     connection.close().await;
 }
