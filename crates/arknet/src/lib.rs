@@ -12,8 +12,8 @@ pub mod tls;
 
 pub use bytes::Bytes;
 pub use endpoint::{
-    Blame, CloseReason, Connection, Error, ErrorKind, Event, Handler, Payload, Peer, SendError,
-    SendFilter, Session, SessionHandle, SessionId, Shutdown, ShutdownReport, TimerKey,
+    Blame, CloseReason, Connection, Error, ErrorKind, Event, Handler, Message, Payload, Peer,
+    SendError, SendFilter, Session, SessionHandle, SessionId, Shutdown, ShutdownReport, TimerKey,
 };
 pub use io::tokio::PeerAddress;
 pub use lanes::{Lanes, LanesError, LanesReport};

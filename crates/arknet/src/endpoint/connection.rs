@@ -14,6 +14,7 @@ use super::attached::{self, Attached};
 use super::error::{Error, SendError};
 use super::handle::SessionHandle;
 use super::inbox::{Inbox, Received};
+use super::message::Message;
 use super::payload::Payload;
 use super::session::Session;
 use super::shared::{SessionId, Shared};
@@ -138,14 +139,14 @@ impl Connection {
 
     /// Waits for the next message. `None` is the end of the peer's stream, or that this side has closed.
     ///
-    /// The message shares the receive buffer: drop it soon, or copy it.
+    /// A large message shares the receive buffer: drop it soon, or copy it.
     ///
     /// Dropping this future loses nothing.
     ///
     /// # Errors
     ///
     /// The error that ended the connection, again at every call.
-    pub async fn recv(&mut self) -> Result<Option<Bytes>, Arc<Error>> {
+    pub async fn recv(&mut self) -> Result<Option<Message>, Arc<Error>> {
         poll_fn(|cx| self.poll_recv(cx)).await
     }
 
@@ -381,7 +382,7 @@ impl std::fmt::Debug for Connection {
 
 /// Messages as they arrive; ends with the peer's stream, and after an error.
 impl Stream for Connection {
-    type Item = Result<Bytes, Arc<Error>>;
+    type Item = Result<Message, Arc<Error>>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.get_mut().poll_recv(cx).map(Result::transpose)

@@ -6,9 +6,9 @@ use std::task::{Context, Poll};
 use arknet_proto::buf::Inbound;
 use arknet_proto::framing::{Decoder, FramingError};
 use arknet_proto::session::State;
-use bytes::Bytes;
 
 use super::error::Error;
+use super::message::{COPIED_MAX, Message};
 use super::session::Session;
 use super::transport::TransportError;
 use crate::drive::stream;
@@ -142,10 +142,14 @@ impl Core {
         None
     }
 
-    /// The next whole message, sharing the receive buffer.
-    pub(super) fn take_message(&mut self) -> Option<Bytes> {
+    /// The next whole message, to be owned.
+    #[inline]
+    pub(super) fn take_message(&mut self) -> Option<Message> {
         let range = self.next_message()?;
-        Some(self.inbound.take(range))
+        if range.len() <= COPIED_MAX {
+            return Some(Message::copy(self.inbound.message(range)));
+        }
+        Some(Message::share(self.inbound.take(range)))
     }
 
     /// The peer has ended its stream: an unfinished message is an error.

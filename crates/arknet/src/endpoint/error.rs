@@ -347,8 +347,8 @@ impl SendError {
 
     pub(crate) fn with_payload(self, payload: &super::payload::Payload<'_>) -> Self {
         match payload {
-            super::payload::Payload::Owned(bytes) => self.with_message(bytes.clone()),
             super::payload::Payload::Borrowed(_) => self,
+            owned => self.with_message(owned.clone().into_bytes()),
         }
     }
 

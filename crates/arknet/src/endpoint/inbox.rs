@@ -4,9 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use bytes::Bytes;
-
 use super::error::{CloseReason, Error};
+use super::message::Message;
 
 /// Messages that may wait for an owner elsewhere; then the lane stops reading the socket.
 pub(super) const INBOX_MESSAGES: usize = 1024;
@@ -17,7 +16,7 @@ pub(super) const INBOX_BYTES: usize = 256 * 1024;
 /// What an owner elsewhere has not taken yet.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
-    queue: VecDeque<Bytes>,
+    queue: VecDeque<Message>,
     bytes: usize,
     /// Somebody receives here: the lane reads for it.
     active: bool,
@@ -28,7 +27,7 @@ pub(crate) struct Inbox {
 }
 
 /// What a receiver gets: a message, the end, or the error that ended it.
-pub(crate) type Received = Result<Option<Bytes>, Arc<Error>>;
+pub(crate) type Received = Result<Option<Message>, Arc<Error>>;
 
 impl Inbox {
     /// The next message; `true` beside it means that the lane is to be told, because it waits for a reader or for room.
@@ -65,13 +64,13 @@ impl Inbox {
     }
 
     /// Adds a message.
-    pub(super) fn push(&mut self, message: Bytes) {
+    pub(super) fn push(&mut self, message: Message) {
         self.bytes += message.len();
         self.queue.push_back(message);
     }
 
     /// Takes the oldest message, for an owner that is on the lane.
-    pub(super) fn pop(&mut self) -> Option<Bytes> {
+    pub(super) fn pop(&mut self) -> Option<Message> {
         let message = self.queue.pop_front()?;
         self.bytes -= message.len();
         Some(message)

@@ -2,6 +2,8 @@
 
 use bytes::Bytes;
 
+use super::message::Message;
+
 /// The payload of a message: bytes that are borrowed for the call, and copied, or owned ones, which large messages
 /// should be so that they are not copied.
 #[derive(Clone, Debug)]
@@ -11,6 +13,8 @@ pub enum Payload<'a> {
     Borrowed(&'a [u8]),
     /// Owned, or shared with others.
     Owned(Bytes),
+    /// A message that was received.
+    Received(Message),
 }
 
 impl Payload<'_> {
@@ -20,6 +24,17 @@ impl Payload<'_> {
         match self {
             Self::Borrowed(bytes) => bytes,
             Self::Owned(bytes) => bytes,
+            Self::Received(message) => message,
+        }
+    }
+
+    /// The bytes, if they are owned so that they can be shared.
+    #[inline]
+    pub(super) fn shared(&self) -> Option<&Bytes> {
+        match self {
+            Self::Borrowed(_) => None,
+            Self::Owned(bytes) => Some(bytes),
+            Self::Received(message) => message.shared(),
         }
     }
 
@@ -39,6 +54,7 @@ impl Payload<'_> {
         match self {
             Self::Borrowed(bytes) => Bytes::copy_from_slice(bytes),
             Self::Owned(bytes) => bytes,
+            Self::Received(message) => message.into_bytes(),
         }
     }
 }
@@ -61,12 +77,20 @@ borrowed! {
     String => |value| value.as_bytes();
     Vec<u8> => |value| value;
     Bytes => |value| value;
+    Message => |value| value;
 }
 
 impl<'a, const N: usize> From<&'a [u8; N]> for Payload<'a> {
     #[inline]
     fn from(value: &'a [u8; N]) -> Self {
         Self::Borrowed(value)
+    }
+}
+
+impl From<Message> for Payload<'_> {
+    #[inline]
+    fn from(value: Message) -> Self {
+        Self::Received(value)
     }
 }
 

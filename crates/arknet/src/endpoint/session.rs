@@ -212,13 +212,14 @@ impl Session {
             .map_err(|error| error.with_payload(payload))?;
         self.lend();
         let queue = self.engine.queue_mut();
-        match payload {
-            Payload::Borrowed(bytes) => {
-                queue.push(prefix.as_slice(), bytes, Account::Own, completion)
-            }
-            Payload::Owned(bytes) => {
-                queue.push_bytes(prefix.as_slice(), bytes, Account::Own, completion);
-            }
+        match payload.shared() {
+            None => queue.push(
+                prefix.as_slice(),
+                payload.as_slice(),
+                Account::Own,
+                completion,
+            ),
+            Some(bytes) => queue.push_bytes(prefix.as_slice(), bytes, Account::Own, completion),
         }
         self.keep_below_mark();
         Ok(())

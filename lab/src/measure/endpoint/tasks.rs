@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use arknet::tcp::{Client, ClientConfig, Server, ServerConfig};
-use arknet::{Bytes, CloseReason, Connection, Lanes};
+use arknet::{CloseReason, Connection, Lanes, Message};
 use futures_core::Stream;
 use tokio::sync::watch;
 
@@ -131,7 +131,7 @@ fn send(connection: &mut Connection, traffic: &mut ClientTraffic, now: u64) {
 }
 
 /// The next message, and whether the task had to wait for it, which begins a turn.
-async fn next(connection: &mut Connection) -> Result<(Bytes, bool), String> {
+async fn next(connection: &mut Connection) -> Result<(Message, bool), String> {
     let mut waited = false;
     let next = poll_fn(|cx| {
         let polled = Pin::new(&mut *connection).poll_next(cx);
