@@ -122,7 +122,8 @@ pub enum SendError {
     Refused(#[from] Refusal),
 }
 
-/// What was accepted and never handed over whole.
+/// What was accepted and never handed over whole. It may count up to a sixteenth of the queue's limits too much, of
+/// messages without a token.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Lost {
     /// Payload bytes of those messages.

@@ -410,3 +410,127 @@ impl<T> Session<T> {
 fn silence_step(limit: Duration) -> Duration {
     (limit / SILENCE_CHECKS).max(SILENCE_STEP_MIN)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buf::Account;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an Instant can be had from a clock only"
+    )]
+    fn opened(config: Config) -> (Session<u32>, Instant) {
+        let now = Instant::now();
+        let mut session = Session::new(config, now);
+        session.handle_opened(now);
+        assert_eq!(session.poll_event(), Some(Event::Opened));
+        (session, now)
+    }
+
+    fn closed(cause: Cause, forced: bool) -> Option<Event> {
+        Some(Event::Closed { cause, forced })
+    }
+
+    #[test]
+    fn a_silence_that_is_no_whole_number_of_steps_ends_at_its_limit() {
+        let limit = SECOND + Duration::from_nanos(1);
+        let (mut session, start) = opened(Config {
+            silence: Some(limit),
+            ..Config::default()
+        });
+        let mut looks = 0;
+        while let Some(next) = session.next_deadline() {
+            session.handle_timeout(next);
+            looks += 1;
+            assert!(next <= start + limit);
+        }
+        assert_eq!(session.poll_event(), closed(Cause::Silence, false));
+        assert_eq!(looks, SILENCE_CHECKS + 1);
+    }
+
+    #[test]
+    fn a_tiny_silence_is_no_busy_loop() {
+        let (mut session, mut now) = opened(Config {
+            silence: Some(Duration::from_nanos(1)),
+            ..Config::default()
+        });
+        for _ in 0..100 {
+            session.handle_heard();
+            let next = session.next_deadline().unwrap();
+            assert!(next >= now + SILENCE_STEP_MIN);
+            now = next;
+            session.handle_timeout(now);
+        }
+        assert_eq!(session.state(), State::Open);
+    }
+
+    #[test]
+    fn the_earliest_of_several_deadlines_cuts_a_close() {
+        let (mut session, now) = opened(Config::default());
+        session.close_by(now, now + 90 * SECOND);
+        assert_eq!(session.next_deadline(), Some(now + 30 * SECOND));
+        session.close_by(now, now + 2 * SECOND);
+        session.close_by(now, now + 5 * SECOND);
+        session.close(now);
+        assert_eq!(session.next_deadline(), Some(now + 2 * SECOND));
+        session.handle_timeout(now + 2 * SECOND);
+        assert_eq!(session.poll_event(), closed(Cause::Local, true));
+        assert_eq!(session.poll_event(), None);
+    }
+
+    #[test]
+    fn the_peers_end_is_the_cause_when_it_is_answered() {
+        let answers: [fn(&mut Session<u32>, Instant); 2] = [Session::finish, Session::close];
+        for answer in answers {
+            let (mut session, now) = opened(Config::default());
+            session.handle_peer_ended();
+            assert_eq!(session.state(), State::Open);
+            session.queue_mut().push(b"", b"rest", Account::Own, None);
+            answer(&mut session, now);
+            assert!(!session.wants_end());
+            session.handle_written(4);
+            assert!(session.wants_end());
+            session.handle_ended();
+            assert_eq!(session.poll_event(), closed(Cause::Peer, false));
+        }
+    }
+
+    #[test]
+    fn nothing_changes_how_a_connection_has_ended() {
+        let (mut session, now) = opened(Config::default());
+        session.handle_fault();
+        session.abort();
+        session.close(now);
+        session.finish(now);
+        session.handle_opened(now);
+        session.handle_timeout(now + 10_000 * SECOND);
+        session.handle_peer_ended();
+        assert_eq!(session.poll_event(), closed(Cause::Fault, false));
+        assert_eq!(session.poll_event(), None);
+        assert!(!session.is_cut() && !session.has_news());
+    }
+
+    #[test]
+    fn news_are_announced_as_long_as_there_are_any() {
+        let (mut session, _) = opened(Config {
+            send: SendLimits {
+                bytes: 10,
+                operations: 10,
+            },
+            ..Config::default()
+        });
+        session.queue_mut().push(b"", &[0; 10], Account::Own, None);
+        assert!(session.admit(1).is_err() && !session.has_news());
+        session.handle_written(10);
+        assert!(session.has_news());
+        assert_eq!(session.poll_event(), Some(Event::Writable));
+        assert!(!session.has_news());
+        session.abort();
+        assert!(session.has_news());
+        assert_eq!(session.poll_event(), closed(Cause::Aborted, true));
+        assert!(!session.has_news());
+    }
+}

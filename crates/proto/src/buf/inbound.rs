@@ -117,3 +117,57 @@ impl Inbound {
         self.decoder.reset();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::framing::Framing;
+
+    fn inbound(bytes: &[u8]) -> Inbound {
+        let decoder = Decoder::new(Framing::LengthPrefix, 64).unwrap();
+        let mut inbound = Inbound::new(decoder);
+        inbound.buffer_mut().extend_from_slice(bytes);
+        inbound
+    }
+
+    #[test]
+    fn a_message_that_is_taken_leaves_the_rest_where_it_can_be_found() {
+        let mut inbound = inbound(b"\x01a\x02bc\x03def\x05unf");
+        let looked_at = inbound.next_message().unwrap().unwrap();
+        assert_eq!(inbound.message(looked_at), b"a");
+        let range = inbound.next_message().unwrap().unwrap();
+        let taken = inbound.take(range);
+        let range = inbound.next_message().unwrap().unwrap();
+        assert_eq!(inbound.message(range), b"def");
+        assert_eq!(inbound.next_message(), Ok(None));
+        inbound.settle();
+        assert_eq!((inbound.len(), inbound.wanted()), (4, 2));
+        inbound.buffer_mut().extend_from_slice(b"in");
+        let range = inbound.next_message().unwrap().unwrap();
+        assert_eq!(inbound.take(range), &b"unfin"[..]);
+        assert_eq!(taken, &b"bc"[..]);
+        assert!(inbound.is_empty());
+    }
+
+    #[test]
+    fn the_stream_may_end_between_messages_and_not_inside_of_one() {
+        let mut inbound = inbound(b"\x01a\x02b");
+        while inbound.next_message().unwrap().is_some() {}
+        assert!(matches!(
+            inbound.finish(),
+            Err(FramingError::UnexpectedEnd { received: 2, .. })
+        ));
+        inbound.discard();
+        assert_eq!(inbound.finish(), Ok(()));
+        assert!(inbound.buffer_mut().capacity() > 0, "the buffer stays");
+        inbound.reset();
+        assert_eq!(inbound.buffer_mut().capacity(), 0);
+    }
+
+    #[test]
+    fn a_range_of_something_else_is_no_panic() {
+        let mut inbound = inbound(b"\x01a");
+        assert_eq!(inbound.message(7..9), b"");
+        assert_eq!(inbound.take(7..9), &b""[..]);
+    }
+}

@@ -17,6 +17,10 @@ const COMPACT_MIN: usize = 64 * 1024;
 /// have reserved, and so is given back in portions of this size at most while the transport takes a part.
 const RUN_BYTES: usize = 16 * 1024;
 
+/// A run is no larger than this share of either limit, so that what is given back late neither holds up a sender that
+/// waits for half of the queue nor makes a small queue smaller.
+const RUN_SHARE: usize = 16;
+
 /// An emptied ring of operations is given back above this capacity, so that a burst does not stay in memory.
 const KEPT_RUNS: usize = 64;
 
@@ -102,6 +106,8 @@ impl Run {
 #[derive(Debug)]
 pub struct SendQueue<T> {
     limits: SendLimits,
+    /// From this size on a run does not grow.
+    largest_run: Reserved,
     /// Owned pieces, older than the tail.
     pieces: VecDeque<Bytes>,
     tail: Vec<u8>,
@@ -137,6 +143,10 @@ impl<T> SendQueue<T> {
     pub fn new(limits: SendLimits) -> Self {
         Self {
             limits,
+            largest_run: Reserved {
+                bytes: RUN_BYTES.min(limits.bytes / RUN_SHARE),
+                operations: limits.operations / RUN_SHARE,
+            },
             pieces: VecDeque::new(),
             tail: Vec::new(),
             start: 0,
@@ -153,12 +163,13 @@ impl<T> SendQueue<T> {
         }
     }
 
-    /// Payload bytes that wait on the queue's own account.
+    /// Payload bytes that wait on the queue's own account. Sends without a token are given back in groups, of at most
+    /// 16 KiB and of a sixteenth of either limit: some of these bytes may have been handed over.
     pub fn bytes(&self) -> usize {
         self.own.bytes
     }
 
-    /// Operations that wait on the queue's own account.
+    /// Operations that wait on the queue's own account; as for [`bytes`](Self::bytes), a few may be done.
     pub fn operations(&self) -> usize {
         self.own.operations
     }
@@ -279,7 +290,10 @@ impl<T> SendQueue<T> {
         if account == Account::Own {
             self.own.bytes += bytes;
             self.own.operations += 1;
-            if token.is_none() && self.open.count != 0 && self.open.wire < RUN_BYTES {
+            let grows = self.open.count != 0
+                && self.open.count < self.largest_run.operations
+                && self.open.wire < self.largest_run.bytes;
+            if token.is_none() && grows {
                 self.open.end += wire as u64;
                 self.open.wire += wire;
                 self.open.bytes += bytes;
@@ -463,7 +477,8 @@ impl<T> SendQueue<T> {
     }
 
     /// Gives up everything that waits: the tokens of what was not handed over come back, in order, all reservations
-    /// are released, and the payload bytes and the operations that are lost are counted.
+    /// are released, and the payload bytes and the operations that are lost are counted, as far as
+    /// [`bytes`](Self::bytes) knows them: a few without a token may have been handed over.
     pub fn abandon(&mut self) -> Abandoned<T> {
         let open = std::mem::replace(&mut self.open, Run::NONE);
         let mut lost = Reserved::default();

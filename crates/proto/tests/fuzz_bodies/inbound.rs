@@ -56,6 +56,10 @@ fn read(inbound: &mut Inbound, stream: &[u8], pieces: &[u8], raw: bool) -> Read 
     let (mut messages, mut taken) = (Vec::new(), Vec::new());
     let mut pieces = pieces.iter().copied().cycle();
     let (mut arrived, mut waiting) = (0, 0);
+    // A limit that no message fits is met before the first byte.
+    if let Err(error) = inbound.next_message() {
+        return (if raw { vec![Vec::new()] } else { messages }, Err(error));
+    }
     let end = loop {
         let how = pieces.next().unwrap_or(1);
         let size = usize::from(how / 4).max(1).min(stream.len() - arrived);

@@ -303,7 +303,8 @@ impl Pair {
                 assert!(appended.is_empty());
                 let stuck = self.state != State::Closed && room > 0 && !self.sent.wire.is_empty();
                 assert!(!stuck, "bytes wait and there is room");
-                if self.state != State::Closed {
+                // Empty messages complete when their turn comes, and with nothing behind them it has.
+                if self.state != State::Closed && self.sent.wire.is_empty() {
                     self.sent.complete();
                 }
             }
