@@ -12,7 +12,7 @@
 #[macro_use]
 mod harness;
 
-// mod addresses;
+mod addresses;
 mod admission;
 mod backpressure;
 mod bad_input;
@@ -22,10 +22,10 @@ mod churn;
 mod completions;
 mod drops;
 mod echo;
-// mod ipv6;
-// mod keepalive;
+mod ipv6;
+mod keepalive;
 mod lanes;
-// mod lifecycle;
+mod lifecycle;
 mod load;
 mod manual;
 mod moved;
@@ -34,5 +34,5 @@ mod reconnect;
 mod registry;
 mod shutdown;
 mod tcp;
-// mod timeouts;
+mod timeouts;
 mod timers;
