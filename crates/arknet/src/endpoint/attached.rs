@@ -221,7 +221,7 @@ impl<F: Future<Output = ()>> Driver<F> {
             }
             drive(&mut attached, cx);
         }
-        self.cut |= attached.core.session.engine().is_cut();
+        self.cut |= attached.core.session.is_cut();
         attached.core.publish();
         if attached.ended.is_none() || (self.owner.is_some() && !self.cut) {
             self.attached = Some(attached);

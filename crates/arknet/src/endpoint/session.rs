@@ -49,6 +49,8 @@ pub struct Session {
     reading_paused: bool,
     /// A handle has closed it: a client does not connect again.
     stopped: bool,
+    /// A handle has cut it, perhaps after its end: an owner that has not noticed is not waited for.
+    cut: bool,
     /// There was mail: an owner elsewhere may have asked for messages.
     inbox_news: bool,
     rare: Option<Box<Rare>>,
@@ -73,6 +75,7 @@ impl Session {
             waker: None,
             reading_paused: false,
             stopped: false,
+            cut: false,
             inbox_news: false,
             rare: None,
         }
@@ -421,6 +424,11 @@ impl Session {
         self.transport.as_mut()
     }
 
+    /// Whether it was cut, or a handle wanted it so after its end.
+    pub(super) fn is_cut(&self) -> bool {
+        self.cut || self.engine.is_cut()
+    }
+
     /// Whether a handle has closed it.
     pub(super) fn is_stopped(&self) -> bool {
         self.stopped
@@ -637,7 +645,10 @@ impl Session {
             None => {}
             Some(Close::Graceful) => self.engine.close(now()),
             Some(Close::By(deadline)) => self.engine.close_by(now(), deadline),
-            Some(Close::Abort) => self.engine.abort(),
+            Some(Close::Abort) => {
+                self.cut = true;
+                self.engine.abort();
+            }
         }
         self.shared.publish_state(self.engine.state());
     }

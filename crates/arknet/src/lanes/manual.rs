@@ -113,7 +113,14 @@ impl Manual {
             alarm,
             runtime,
         } = &mut *core;
-        Ok(runtime.block_on(tokio::task::coop::unconstrained(turn(executor, alarm))))
+        let turn = async {
+            let output = turn(executor, alarm).await;
+            // tokio keeps the wakers of tasks that yielded until its scheduler's next round, and drops them with the end
+            // of `block_on`: without one more round those tasks would never run again.
+            tokio::task::yield_now().await;
+            output
+        };
+        Ok(runtime.block_on(tokio::task::coop::unconstrained(turn)))
     }
 }
 

@@ -12,7 +12,7 @@
 #[macro_use]
 mod harness;
 
-// mod addresses;
+mod addresses;
 mod admission;
 mod backpressure;
 mod bad_input;
@@ -22,17 +22,17 @@ mod churn;
 mod completions;
 mod drops;
 mod echo;
-// mod ipv6;
-// mod keepalive;
-// mod lanes;
-// mod lifecycle;
+mod ipv6;
+mod keepalive;
+mod lanes;
+mod lifecycle;
 mod load;
-// mod manual;
+mod manual;
 mod moved;
 mod panics;
 mod reconnect;
 mod registry;
 mod shutdown;
 mod tcp;
-// mod timeouts;
+mod timeouts;
 mod timers;

@@ -78,6 +78,7 @@ fn a_server_hands_its_connections_to_a_thread(cell: Cell) {
     for _ in 0..5 {
         let (client, log) = host.client(&server, host.client_config());
         let mut connection = receive(&connections, "a connection");
+        log.opened();
         assert_eq!(
             server.session(connection.id()).unwrap().id(),
             connection.id()

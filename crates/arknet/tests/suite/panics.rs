@@ -229,7 +229,7 @@ fn a_panic_on_the_lanes_is_not_the_pollers() {
     server.set_timer("bad", Duration::from_millis(1), |_| panic!("{TEXT}"));
     let (ran, has_run) = channel();
     server.set_timer("good", Duration::from_millis(20), move |_| {
-        ran.send(()).unwrap()
+        ran.send(()).unwrap();
     });
     receive(&has_run, "the other timer runs");
     client.send("hello").unwrap();

@@ -241,13 +241,13 @@ fn what_is_asked_afterwards_is_answered(cell: Cell) {
 }
 
 /// A listener whose queue is full, so that the next connection is neither accepted nor refused.
-struct Full {
+pub(crate) struct Full {
     listener: std::net::TcpListener,
     _queued: Vec<socket2::Socket>,
 }
 
 impl Full {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         use socket2::{Domain, Socket, Type};
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         let any: std::net::SocketAddr = ([127, 0, 0, 1], 0).into();
@@ -266,13 +266,17 @@ impl Full {
             listener: socket.into(),
         }
     }
+
+    pub(crate) fn address(&self) -> std::net::SocketAddr {
+        self.listener.local_addr().unwrap()
+    }
 }
 
 fn a_client_that_connects_is_shut_down(cell: Cell) {
     let host = Host::new(cell);
     let full = Full::new();
     let (probe, log) = log();
-    let address = full.listener.local_addr().unwrap();
+    let address = full.address();
     let client = host.client_on(address, host.client_config(), &probe, Role::Record);
     let began = Instant::now();
     let report = wait("the client ends", client.shutdown(LIMIT));

@@ -147,7 +147,7 @@ fn timers_and_posts_end_with_their_session(cell: Cell) {
             let (one, other) = (kept.clone(), kept.clone());
             session.set_timer_with(key, NEVER, move |_| drop(one));
             session.set_interval_with(1_000 + key, NEVER, move |_| {
-                assert!(Arc::strong_count(&other) > 0)
+                assert!(Arc::strong_count(&other) > 0);
             });
         }
         told.send(()).unwrap();
@@ -182,7 +182,7 @@ fn a_servers_timers_fire_and_end_with_it(cell: Cell) {
     assert!(server.set_timer("one", TICK * 2, move |server| {
         second
             .send(if server.len() == 1 { "new" } else { "empty" })
-            .unwrap()
+            .unwrap();
     }));
     assert!(server.set_interval("beat", Duration::ZERO, move |_| {
         counted.fetch_add(1, Ordering::Relaxed);

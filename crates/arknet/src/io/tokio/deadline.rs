@@ -1,7 +1,7 @@
 //! One re-armable timer for a connection.
 
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
@@ -55,7 +55,8 @@ impl Deadline {
         let Some(sleep) = &mut self.sleep else {
             return Poll::Pending;
         };
-        match sleep.as_mut().poll(cx) {
+        // Where the task's budget is used up, the sleep would put off registering itself, and nobody would ask it again.
+        match pin!(tokio::task::unconstrained(sleep.as_mut())).poll(cx) {
             Poll::Ready(()) => {
                 self.armed = None;
                 Poll::Ready(())

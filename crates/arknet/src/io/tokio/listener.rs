@@ -73,9 +73,13 @@ impl Bound {
     /// Binds a Unix domain socket. A file left behind by a process that is gone is replaced; one that is in use is not.
     #[cfg(unix)]
     pub(crate) fn unix(path: &Path) -> io::Result<Self> {
+        use std::os::unix::fs::FileTypeExt;
         use std::os::unix::net::{UnixListener, UnixStream};
+        // Connecting to any other file is refused as well, and it is not ours to remove.
+        let is_socket =
+            || std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
         let listener = match UnixListener::bind(path) {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_socket() => {
                 match UnixStream::connect(path) {
                     Err(refused) if refused.kind() == io::ErrorKind::ConnectionRefused => {
                         std::fs::remove_file(path)?;

@@ -11,7 +11,7 @@ mod probe;
 
 pub(crate) use cells::{Cell, Model, Style, Transport};
 pub(crate) use endpoints::Role;
-pub(crate) use host::Host;
+pub(crate) use host::{Host, certificates};
 pub(crate) use probe::{Log, Probe, log};
 
 /// How long a case waits for what has to happen. Nothing here takes a second on an idle machine; a busy one has ten.
