@@ -152,7 +152,7 @@ fn close<H: Handler>(
     // Completions first: `on_close` is the last thing that a session does.
     core.session.abandon();
     let told = catch_unwind(AssertUnwindSafe(|| {
-        handler.on_close(&mut core.session, &reason)
+        handler.on_close(&mut core.session, &reason);
     }));
     if let Err(panic) = told {
         core.session.panicked(&*panic);

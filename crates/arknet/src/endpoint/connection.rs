@@ -16,7 +16,7 @@ use super::handle::SessionHandle;
 use super::inbox::{Inbox, Received};
 use super::message::Message;
 use super::payload::Payload;
-use super::session::Session;
+use super::session::{Refused, Session};
 use super::shared::{SessionId, Shared};
 use crate::io::tokio::PeerAddress;
 use crate::lanes::lock;
@@ -71,6 +71,12 @@ pub struct Connection {
     /// What a sink waits for in another task than the connection's own.
     flushing: Mutex<Option<Waiting>>,
     making_room: Mutex<Option<Waiting>>,
+}
+
+/// Whether a message was refused only because there is no room now: it fits the queue as a whole.
+#[cold]
+fn waits_for_room(refused: &SendError, length: usize) -> bool {
+    matches!(refused, SendError::QueueFull { limits, .. } if length <= limits.bytes)
 }
 
 /// A future that only its owner touches; the mutex is never locked, and makes the connection `Sync`.
@@ -179,7 +185,7 @@ impl Connection {
         let payload = payload.into();
         let direct = poll_fn(|cx| self.poll_send_direct(cx, &payload)).await;
         match direct {
-            Some(result) => result,
+            Some(result) => result.map_err(|refused| *refused),
             None => self.handle.send_when_possible(payload).await,
         }
     }
@@ -190,10 +196,10 @@ impl Connection {
         &self,
         cx: &mut Context<'_>,
         payload: &Payload<'_>,
-    ) -> Poll<Option<Result<(), SendError>>> {
+    ) -> Poll<Option<Result<(), Refused>>> {
         let polled = self.attached(
             |attached| match attached.core.session.submit(payload, None) {
-                Err(SendError::QueueFull { limits, .. }) if payload.len() <= limits.bytes => {
+                Err(refused) if waits_for_room(&refused, payload.len()) => {
                     attached.wait(cx);
                     Poll::Pending
                 }
@@ -216,7 +222,7 @@ impl Connection {
     pub fn try_send<'a>(&mut self, payload: impl Into<Payload<'a>>) -> Result<(), SendError> {
         let payload = payload.into();
         match self.attached(|attached| attached.core.session.submit(&payload, None)) {
-            Some(result) => result,
+            Some(result) => result.map_err(|refused| *refused),
             None => self.handle.send(payload),
         }
     }
@@ -236,10 +242,10 @@ impl Connection {
         let sent = self.attached(|attached| {
             write
                 .take()
-                .map(|write| attached.core.session.send_in_place(length, write))
+                .map(|write| attached.core.session.submit_in_place(length, write))
         });
         match (sent.flatten(), write) {
-            (Some(result), _) => result,
+            (Some(result), _) => result.map_err(|refused| *refused),
             (None, Some(write)) => self.handle.send_built(length, write),
             (None, None) => Ok(()),
         }
@@ -267,7 +273,7 @@ impl Connection {
             )
         });
         match (sent.flatten(), completion) {
-            (Some(result), _) => result,
+            (Some(result), _) => result.map_err(|refused| *refused),
             (None, Some(completion)) => self.handle.send_with(payload, completion),
             (None, None) => Ok(()),
         }

@@ -15,6 +15,7 @@ pub(super) const COPIED_MAX: usize = 2 * 1024;
 const KEPT: usize = 64;
 
 thread_local! {
+    #[allow(clippy::vec_box, reason = "a box is what a message holds: it is handed over, not its contents")]
     static POOL: RefCell<Vec<Box<Storage>>> = const { RefCell::new(Vec::new()) };
 }
 

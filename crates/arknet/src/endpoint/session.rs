@@ -1,5 +1,7 @@
 //! A session, as its callbacks see it.
 
+mod sending;
+
 use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,10 +9,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use arknet_proto::buf::{Account, MessageWriter};
+use arknet_proto::buf::Account;
 use arknet_proto::framing::Framing;
-use arknet_proto::session::{self, Cause, Refusal, State};
+use arknet_proto::session::{self, Cause, State};
 
+pub(super) use self::sending::Refused;
 use super::error::{CloseReason, Error, Peer, SendError};
 use super::handle::SessionHandle;
 use super::payload::Payload;
@@ -128,155 +131,6 @@ impl Session {
     /// here: they have an account of their own.
     pub fn queued_bytes(&self) -> usize {
         self.engine.queue().bytes()
-    }
-
-    /// Sends a message. It is queued, or refused at once.
-    ///
-    /// # Errors
-    ///
-    /// [`SendError::Framing`] if the framing cannot carry it, [`SendError::NotConnected`] if the session is not open,
-    /// [`SendError::QueueFull`] if there is no room; then `on_writable` follows when the queue has drained to half.
-    #[inline]
-    pub fn send<'a>(&mut self, payload: impl Into<Payload<'a>>) -> Result<(), SendError> {
-        self.submit(&payload.into(), None)
-    }
-
-    /// Sends a message, and runs `completion` once its last byte has been handed to the transport, with the number of
-    /// payload bytes, or with the error that kept it from being so. It runs exactly once, on this lane.
-    ///
-    /// Handed over is not received: that is for the peer to say. [The crate's documentation](crate#sending) has an
-    /// example.
-    ///
-    /// # Errors
-    ///
-    /// As [`send`](Self::send); then `completion` is dropped without being run.
-    pub fn send_with<'a>(
-        &mut self,
-        payload: impl Into<Payload<'a>>,
-        completion: impl FnOnce(&mut Session, Result<usize, SendError>) + Send + 'static,
-    ) -> Result<(), SendError> {
-        self.submit(&payload.into(), Some(Box::new(completion)))
-    }
-
-    /// Sends a message of exactly `length` bytes that `write` produces straight in the send buffer. The send filter is
-    /// not asked.
-    ///
-    /// ```
-    /// use arknet::{SendError, Session};
-    ///
-    /// fn send_position(session: &mut Session, x: f32, y: f32) -> Result<(), SendError> {
-    ///     session.send_in_place(8, |message| {
-    ///         message.put(&x.to_le_bytes());
-    ///         message.put(&y.to_le_bytes());
-    ///     })
-    /// }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`send`](Self::send), and [`SendError::Unfinished`] if `write` leaves some of the bytes out.
-    #[inline]
-    pub fn send_in_place(
-        &mut self,
-        length: usize,
-        write: impl FnOnce(&mut MessageWriter<'_>),
-    ) -> Result<(), SendError> {
-        let prefix = self.framing.prefix(length)?;
-        self.admit(length)?;
-        self.lend();
-        let queue = self.engine.queue_mut();
-        queue
-            .push_with(prefix.as_slice(), length, Account::Own, write)
-            .map_err(|written| SendError::Unfinished { length, written })?;
-        self.keep_below_mark();
-        Ok(())
-    }
-
-    #[inline]
-    pub(super) fn submit(
-        &mut self,
-        payload: &Payload<'_>,
-        completion: Option<Completion>,
-    ) -> Result<(), SendError> {
-        if self.filter.is_some() {
-            return self.submit_filtered(payload, completion);
-        }
-        self.submit_plain(payload, completion)
-    }
-
-    #[inline]
-    fn submit_plain(
-        &mut self,
-        payload: &Payload<'_>,
-        completion: Option<Completion>,
-    ) -> Result<(), SendError> {
-        let prefix = self.framing.prefix(payload.len())?;
-        self.admit(payload.len())
-            .map_err(|error| error.with_payload(payload))?;
-        self.lend();
-        let queue = self.engine.queue_mut();
-        match payload.shared() {
-            None => queue.push(
-                prefix.as_slice(),
-                payload.as_slice(),
-                Account::Own,
-                completion,
-            ),
-            Some(bytes) => queue.push_bytes(prefix.as_slice(), bytes, Account::Own, completion),
-        }
-        self.keep_below_mark();
-        Ok(())
-    }
-
-    #[cold]
-    fn submit_filtered(
-        &mut self,
-        payload: &Payload<'_>,
-        completion: Option<Completion>,
-    ) -> Result<(), SendError> {
-        // The room is asked for before the filter runs, which is to see no message that is refused anyway.
-        self.admit(payload.len())
-            .map_err(|error| error.with_payload(payload))?;
-        match self
-            .filter
-            .as_ref()
-            .and_then(|filter| filter(payload.as_slice()))
-        {
-            Some(replaced) => self.submit_plain(&Payload::Owned(replaced), completion),
-            None => self.submit_plain(payload, completion),
-        }
-    }
-
-    #[inline]
-    fn admit(&mut self, bytes: usize) -> Result<(), SendError> {
-        self.engine.admit(bytes).map_err(refused)
-    }
-
-    #[inline]
-    fn lend(&mut self) {
-        if !self.engine.queue().has_storage() {
-            self.lend_storage();
-        }
-    }
-
-    #[inline(never)]
-    fn lend_storage(&mut self) {
-        self.engine.queue_mut().lend(pool::lend_send());
-    }
-
-    #[inline]
-    fn keep_below_mark(&mut self) {
-        if self.engine.queue().wire_bytes() >= HIGH_MARK {
-            self.flush_now();
-        }
-    }
-
-    /// Hands over what waits in the middle of a turn.
-    #[cold]
-    fn flush_now(&mut self) {
-        if let Some(waker) = self.waker.clone() {
-            self.flush(&mut Context::from_waker(&waker));
-        }
     }
 
     /// Closes gracefully: what was accepted is sent, then both directions are ended, within the close timeout. What
@@ -774,18 +628,6 @@ fn panic_message(panic: &(dyn Any + Send)) -> String {
         .map(|text| (*text).to_owned())
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "no message".to_owned())
-}
-
-fn refused(refusal: Refusal) -> SendError {
-    match refusal {
-        Refusal::NotConnected => SendError::NotConnected,
-        Refusal::Full(full) => SendError::QueueFull {
-            bytes: full.bytes,
-            operations: full.operations,
-            limits: full.limits,
-            message: None,
-        },
-    }
 }
 
 impl std::fmt::Debug for Session {

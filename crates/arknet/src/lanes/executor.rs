@@ -233,7 +233,7 @@ impl Executor {
             local
                 .ready
                 .borrow_mut()
-                .extend(spawned.into_iter().chain(woken))
+                .extend(spawned.into_iter().chain(woken));
         });
     }
 

@@ -106,9 +106,9 @@ fn alternate(addresses: impl Iterator<Item = SocketAddr>) -> Vec<SocketAddr> {
             .front()
             .is_none_or(|one| one.is_ipv4() == address.is_ipv4());
         if same {
-            first.push_back(address)
+            first.push_back(address);
         } else {
-            second.push_back(address)
+            second.push_back(address);
         }
     }
     let mut ordered = Vec::with_capacity(first.len() + second.len());

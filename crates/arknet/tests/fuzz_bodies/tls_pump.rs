@@ -88,7 +88,7 @@ impl Pair {
     fn apply(&mut self, input: &mut Input<'_>) {
         let (operation, to_server) = {
             let byte = input.byte();
-            (byte / 2 % 8, byte % 2 == 0)
+            (byte / 2 % 8, byte.is_multiple_of(2))
         };
         let (from, to) = if to_server {
             (&mut self.client, &mut self.server)
@@ -128,7 +128,7 @@ impl Pair {
                 from.outgoing.unsplit(tail);
             }
             5 => from.seal(input.number() % 40_000, input.byte()),
-            6 if input.byte() % 2 == 0 => from.close(),
+            6 if input.byte().is_multiple_of(2) => from.close(),
             6 => from.room = input.number(),
             _ => self.deliver_all(),
         }
