@@ -36,3 +36,4 @@ mod shutdown;
 mod tcp;
 mod timeouts;
 mod timers;
+mod tls;
