@@ -10,6 +10,7 @@ pub mod tcp;
 #[cfg(feature = "tls")]
 pub mod tls;
 
+pub use arknet_proto::buf::{MessageWriter, SendLimits};
 pub use bytes::Bytes;
 pub use endpoint::{
     Blame, CloseReason, Connection, Error, ErrorKind, Event, Handler, Message, Payload, Peer,

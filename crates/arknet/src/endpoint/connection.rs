@@ -105,10 +105,7 @@ impl Connection {
     /// Runs `function` on the connection in its own task; `None` elsewhere.
     #[inline]
     fn attached<T>(&self, function: impl FnOnce(&mut Attached) -> T) -> Option<T> {
-        attached::with(self.shared(), |attached| {
-            (attached.generation == self.generation).then(|| function(attached))
-        })
-        .flatten()
+        attached::with(self.shared(), self.generation, function)
     }
 
     fn shared(&self) -> &Arc<Shared> {
@@ -158,6 +155,9 @@ impl Connection {
 
     #[inline]
     fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Received> {
+        if let Some(message) = attached::take_message(self.shared(), self.generation) {
+            return Poll::Ready(Ok(Some(message)));
+        }
         match self.attached(|attached| attached.poll_receive(cx)) {
             Some(polled) => polled,
             None => self.poll_inbox(cx),

@@ -80,9 +80,9 @@ impl SessionHandle {
         self.shared.state() == State::Open && !self.is_stale()
     }
 
-    /// Whether the session has ended. That of a client may connect again.
+    /// Whether the session has ended. That of a client which will connect again has not.
     pub fn is_closed(&self) -> bool {
-        self.shared.state() == State::Closed
+        self.shared.is_over()
     }
 
     /// The address of this end; the last known one after the end.
@@ -282,7 +282,7 @@ impl SessionHandle {
         function: impl FnOnce(&mut Session) + Send + 'static,
     ) -> Result<(), SendError> {
         let mut function = Some(function);
-        attached::with(self.shared(), |attached| {
+        attached::with(self.shared(), self.generation(), |attached| {
             if let Some(function) = function.take() {
                 function(&mut attached.core.session);
             }
@@ -307,23 +307,26 @@ impl SessionHandle {
     ///
     /// Dropping this future changes nothing.
     pub async fn closed(&self) {
-        self.wait_for(State::Closed).await;
+        self.wait_until(|_| false).await;
     }
 
     /// Waits until the session is open, or has ended: then it is `false`.
     ///
     /// Dropping this future changes nothing.
     pub async fn connected(&self) -> bool {
-        self.wait_for(State::Open).await == State::Open
+        self.wait_until(|state| state == State::Open).await
     }
 
-    async fn wait_for(&self, wanted: State) -> State {
+    /// Waits until the state is as wanted, or the session has ended: then it is `false`.
+    async fn wait_until(&self, wanted: impl Fn(State) -> bool) -> bool {
         loop {
             let mut changed = pin!(self.shared.changed.notified());
             changed.as_mut().enable();
-            let state = self.shared.state();
-            if state == wanted || state == State::Closed {
-                return state;
+            if wanted(self.shared.state()) {
+                return true;
+            }
+            if self.shared.is_over() {
+                return false;
             }
             changed.await;
         }

@@ -103,7 +103,9 @@ impl Server {
     }
 
     pub(crate) fn sessions(&self) -> Vec<SessionHandle> {
-        let open = |session: &SessionHandle| session.shared().state() != State::Connecting;
+        let open = |session: &SessionHandle| {
+            matches!(session.shared().state(), State::Open | State::Draining)
+        };
         self.registry.snapshot().into_iter().filter(open).collect()
     }
 

@@ -137,6 +137,8 @@ pub(crate) struct Shared {
     pub(crate) id: SessionId,
     state: AtomicU8,
     generation: AtomicU64,
+    /// There will not be another connection.
+    over: AtomicBool,
     mail: AtomicBool,
     mailbox: Mutex<Mailbox>,
     pub(crate) account: Account,
@@ -200,6 +202,7 @@ impl Shared {
             id: SessionId::next(),
             state: AtomicU8::new(State::Connecting as u8),
             generation: AtomicU64::new(0),
+            over: AtomicBool::new(false),
             mail: AtomicBool::new(false),
             mailbox: Mutex::default(),
             account: Account {
@@ -222,6 +225,11 @@ impl Shared {
             2 => State::Draining,
             _ => State::Closed,
         }
+    }
+
+    /// Whether the session has ended for good: that of a client does not connect again.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
     }
 
     /// Which connection of its endpoint this is: 0 before the first, then counting up.
@@ -294,7 +302,10 @@ impl Shared {
     /// The end of it all, for everybody who waits; mail that is left is dropped.
     pub(crate) fn end(&self) {
         drop(self.end_mail());
+        self.over.store(true, Ordering::Release);
         self.publish_state(State::Closed);
+        // The state of a client that waited for its next attempt may have been closed already.
+        self.changed.notify_waiters();
     }
 
     // Everybody's side.

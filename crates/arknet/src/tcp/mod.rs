@@ -31,7 +31,9 @@ pub use client::{Client, connect};
 pub use config::{ClientConfig, Keepalive, ServerConfig};
 pub use server::Server;
 
-pub use arknet_proto::framing::{Framer, Framing, FramingError};
+pub use arknet_proto::framing::{
+    Delimiter, Frame, Framer, Framing, FramingError, InvalidFraming, Prefix, PrefixWidth, Step,
+};
 pub use arknet_proto::reconnect::{Backoff, ReconnectPolicy};
 
 pub use crate::endpoint::{Error, ErrorKind};
