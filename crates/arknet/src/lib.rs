@@ -13,8 +13,9 @@ pub mod tls;
 pub use arknet_proto::buf::{MessageWriter, SendLimits};
 pub use bytes::Bytes;
 pub use endpoint::{
-    Blame, CloseReason, Connection, Error, ErrorKind, Event, Handler, Message, Payload, Peer,
-    SendError, SendFilter, Session, SessionHandle, SessionId, Shutdown, ShutdownReport, TimerKey,
+    Blame, CloseReason, Connection, Error, ErrorKind, Event, Handler, Message, Outbox, Payload,
+    Peer, SendError, SendFilter, Session, SessionHandle, SessionId, Shutdown, ShutdownReport,
+    TimerKey,
 };
 pub use io::tokio::PeerAddress;
 pub use lanes::{Lanes, LanesError, LanesReport};

@@ -15,8 +15,9 @@ use std::task::{Context, Poll, Waker};
 use super::core::{Core, Read};
 use super::error::{CloseReason, SendError};
 use super::inbox::{Inbox, Received};
-use super::message::Message;
+use super::outbox::Outbox;
 use super::shared::Shared;
+use super::take::Take;
 use super::timers::Action;
 use crate::drive::stream::{READS_PER_TURN, rest};
 use crate::io::now;
@@ -77,15 +78,20 @@ impl Attached {
 
     /// The next message for the owner.
     #[inline]
-    pub(super) fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Received> {
+    pub(super) fn poll_receive<R: Take>(
+        &mut self,
+        cx: &mut Context<'_>,
+        take: &mut R,
+    ) -> Poll<Received<R::Taken>> {
         if self.pumping
             && let Some(message) = lock(&self.inbox).pop()
         {
-            return Poll::Ready(Ok(Some(message)));
+            let mut outbox = Outbox::here(&mut self.core.session);
+            return Poll::Ready(Ok(Some(take.take_queued(message, &mut outbox))));
         }
         for _ in 0..READS_PER_TURN {
-            if let Some(message) = self.core.take_message() {
-                return Poll::Ready(Ok(Some(message)));
+            if let Some(taken) = take.take_buffered(&mut self.core) {
+                return Poll::Ready(Ok(Some(taken)));
             }
             self.core.inbound.settle();
             if self.core.state() != State::Open || self.core.session.engine().peer_has_ended() {
@@ -113,7 +119,7 @@ impl Attached {
 
     /// The owner asked for a message and there will be none. An error is told when the driver has seen it.
     #[cold]
-    fn poll_ended(&mut self, cx: &Context<'_>) -> Poll<Received> {
+    fn poll_ended<T>(&mut self, cx: &Context<'_>) -> Poll<Received<T>> {
         match &self.ended {
             Some(CloseReason::Error(error)) => Poll::Ready(Err(error.clone())),
             Some(_) => Poll::Ready(Ok(None)),
@@ -179,19 +185,23 @@ pub(super) fn with<T>(
     Some(function(attached))
 }
 
-/// A whole message that has arrived, if the connection is the one whose task is being polled on this thread.
+/// Takes a whole message that has arrived, if the connection is the one whose task is being polled on this thread.
 ///
 /// Apart from [`with`], because what this returns is one word: the message as part of a larger value, written in two
 /// words and read in one, stalled the processor for 20 ns.
 #[inline]
-pub(super) fn take_message(shared: &Arc<Shared>, generation: u64) -> Option<Message> {
+pub(super) fn take_message<R: Take>(
+    shared: &Arc<Shared>,
+    generation: u64,
+    take: &mut R,
+) -> Option<R::Taken> {
     let mut slot = Slot(CURRENT.take());
     let attached = slot.0.as_mut()?;
     let here = Arc::ptr_eq(attached.core.session.shared(), shared);
     if !here || attached.generation != generation || attached.pumping {
         return None;
     }
-    attached.core.take_message()
+    take.take_buffered(&mut attached.core)
 }
 
 /// Puts back what was taken from the thread's slot, whatever happens meanwhile.

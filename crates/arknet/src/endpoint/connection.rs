@@ -15,9 +15,11 @@ use super::error::{Error, SendError};
 use super::handle::SessionHandle;
 use super::inbox::{Inbox, Received};
 use super::message::Message;
+use super::outbox::Outbox;
 use super::payload::Payload;
 use super::session::{Refused, Session};
 use super::shared::{SessionId, Shared};
+use super::take::{Look, Own, Take};
 use crate::io::tokio::PeerAddress;
 use crate::lanes::lock;
 
@@ -150,17 +152,60 @@ impl Connection {
     ///
     /// The error that ended the connection, again at every call.
     pub async fn recv(&mut self) -> Result<Option<Message>, Arc<Error>> {
-        poll_fn(|cx| self.poll_recv(cx)).await
+        poll_fn(|cx| self.poll_recv(cx, &mut Own)).await
+    }
+
+    /// Waits for the next message, and shows it to a function where it lies in the receive buffer, without a copy. What
+    /// the function sends leaves when the task waits. `None` is the end of the peer's stream, or that this side has
+    /// closed; the function has not run then.
+    ///
+    /// This is the way for those who count nanoseconds: in the connection's own task a message costs no copy and no
+    /// atomic operation, as in a callback.
+    ///
+    /// ```
+    /// use arknet::Connection;
+    ///
+    /// async fn echo(mut connection: Connection) {
+    ///     let mut sent = Ok(Some(Ok(())));
+    ///     while let Ok(Some(Ok(()))) = sent {
+    ///         sent = connection.recv_with(|message, outbox| outbox.send(message)).await;
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// Dropping this future loses nothing: the function has run, or the message is still there.
+    ///
+    /// # Errors
+    ///
+    /// The error that ended the connection, again at every call.
+    #[inline]
+    pub async fn recv_with<T>(
+        &mut self,
+        function: impl FnOnce(&[u8], &mut Outbox<'_>) -> T,
+    ) -> Result<Option<T>, Arc<Error>> {
+        let mut look = Look::new(function);
+        poll_fn(|cx| self.poll_recv(cx, &mut look)).await?;
+        Ok(look.output)
     }
 
     #[inline]
-    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Received> {
-        if let Some(message) = attached::take_message(self.shared(), self.generation) {
-            return Poll::Ready(Ok(Some(message)));
+    fn poll_recv<R: Take>(
+        &mut self,
+        cx: &mut Context<'_>,
+        take: &mut R,
+    ) -> Poll<Received<R::Taken>> {
+        if let Some(taken) = attached::take_message(self.shared(), self.generation, take) {
+            return Poll::Ready(Ok(Some(taken)));
         }
-        match self.attached(|attached| attached.poll_receive(cx)) {
+        match self.attached(|attached| attached.poll_receive(cx, take)) {
             Some(polled) => polled,
-            None => self.poll_inbox(cx),
+            None => {
+                let queued = ready!(self.poll_inbox(cx))?;
+                let mut outbox = Outbox::elsewhere(&self.handle);
+                Poll::Ready(Ok(
+                    queued.map(|message| take.take_queued(message, &mut outbox))
+                ))
+            }
         }
     }
 
@@ -391,7 +436,9 @@ impl Stream for Connection {
     type Item = Result<Message, Arc<Error>>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.get_mut().poll_recv(cx).map(Result::transpose)
+        self.get_mut()
+            .poll_recv(cx, &mut Own)
+            .map(Result::transpose)
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct Inbox {
 }
 
 /// What a receiver gets: a message, the end, or the error that ended it.
-pub(crate) type Received = Result<Option<Message>, Arc<Error>>;
+pub(crate) type Received<T = Message> = Result<Option<T>, Arc<Error>>;
 
 impl Inbox {
     /// The next message; `true` beside it means that the lane is to be told, because it waits for a reader or for room.

@@ -50,9 +50,19 @@ pub fn run(config: &TransportConfig) -> Result<Measurement, Error> {
     let ended = lanes.block_on(lanes.shutdown(SHUTDOWN));
     ended.map_err(Error::setup("end the lanes"))?;
     let (observed, unpaired) = result?;
-    let mut record = Measurement::new(config, "tokio", &run, &observed);
+    let mut record = Measurement::new(config, backend(config), &run, &observed);
     record.unpaired_connections = unpaired;
     Ok(record)
+}
+
+/// What is below the endpoints: lanes with a thread of their own poll their sockets themselves, where they can.
+fn backend(config: &TransportConfig) -> &'static str {
+    let own_thread = config.io_model == IoModel::Sharded || config.io_threads == 1;
+    if own_thread && cfg!(target_os = "linux") {
+        "direct"
+    } else {
+        "tokio"
+    }
 }
 
 /// One style: how its ends start, and how clients are told of a phase.
@@ -87,7 +97,7 @@ fn measure(
 ) -> Result<(super::conduct::Observed, Option<usize>), Error> {
     let (server, client) = configurations(config)?;
     let at = SocketAddr::new(config.address_family.loopback(), 0);
-    let mut seats = Seats::new(lanes);
+    let mut seats = Seats::new();
     let server = style
         .server(run, lanes, at, server, &seats)
         .map_err(Error::setup("start the server"))?;

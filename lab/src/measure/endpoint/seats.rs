@@ -1,9 +1,9 @@
 //! Puts the two ends of a connection on one lane, and checks that they are.
 //!
 //! Native machines do so because it is what sharding is for: a connection whose ends are on two
-//! threads wakes one of them for every message. Lanes are taken in turn by everything that starts,
-//! so turns that nobody needs are spent on nothing until the wanted lane is next. The acceptor is
-//! held still meanwhile, so that it takes its turn when it is meant to.
+//! threads wakes one of them for every message. A server gives its sessions to the lanes in turn,
+//! beginning with the first, and clients take lanes in turn as well; so clients that connect one
+//! after the other find their other ends beside them.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::ThreadId;
@@ -17,10 +17,6 @@ use crate::measure::Error;
 /// Who sits on which lane.
 #[derive(Debug)]
 pub(super) struct Seats {
-    /// How many turns were taken.
-    turn: usize,
-    /// The turn that the server's acceptor took.
-    acceptor: usize,
     unpaired: usize,
     servers: Seating,
     clients: Seating,
@@ -56,17 +52,12 @@ impl Seat {
 }
 
 impl Seats {
-    /// For lanes on which a server is about to be started, as the first thing.
-    pub(super) fn new(lanes: &Lanes) -> Self {
-        let (servers, clients) = (Seating::new(), Seating::new());
-        // The acceptor takes the first turn of all.
-        debug_assert!(lanes.count() > 0);
+    /// For lanes on which nothing has been started yet.
+    pub(super) fn new() -> Self {
         Seats {
-            turn: 1,
-            acceptor: 0,
             unpaired: 0,
-            servers,
-            clients,
+            servers: Seating::new(),
+            clients: Seating::new(),
         }
     }
 
@@ -85,25 +76,19 @@ impl Seats {
         self.unpaired
     }
 
-    /// Starts client `k` and waits until it is connected and served, both ends on lane `k`.
+    /// Starts client `k` and waits until it is connected and served.
     pub(super) fn fill(
         &mut self,
         lanes: &Lanes,
         k: usize,
         start: impl FnOnce(&Seats) -> Result<Client, Error>,
     ) -> Result<Client, Error> {
-        let held = self.hold_acceptor(lanes);
-        self.pass_to(lanes, k);
         let client = start(self)?;
-        self.turn += 1;
-        self.pass_to(lanes, k);
-        drop(held);
         let connected = lanes.block_on(client.connected());
         let (server, own) = match connected {
             Ok(true) => (self.servers.next(), self.clients.next()),
             Ok(false) | Err(_) => (None, None),
         };
-        self.turn += 1;
         let (Some(server), Some(own)) = (server, own) else {
             let what = format!("connect client {k}");
             return Err(Error::setup(what)(
@@ -112,32 +97,5 @@ impl Seats {
         };
         self.unpaired += usize::from(server != own);
         Ok(client)
-    }
-
-    /// Occupies the acceptor's lane until what is returned is dropped. One lane alone needs no
-    /// seating.
-    fn hold_acceptor(&mut self, lanes: &Lanes) -> Option<Sender<()>> {
-        if lanes.count() == 1 {
-            return None;
-        }
-        self.pass_to(lanes, self.acceptor);
-        let (hold, held) = channel::<()>();
-        let (tell, holding) = channel();
-        lanes.post(move || {
-            let _ = tell.send(());
-            // Ends with an error when the other end is dropped, which is what is waited for.
-            let _ = held.recv_timeout(CONNECT_TIMEOUT);
-        });
-        self.turn += 1;
-        let _ = holding.recv_timeout(CONNECT_TIMEOUT);
-        Some(hold)
-    }
-
-    /// Spends turns until the lane with this index is next.
-    fn pass_to(&mut self, lanes: &Lanes, index: usize) {
-        while self.turn % lanes.count() != index % lanes.count() {
-            lanes.post(|| {});
-            self.turn += 1;
-        }
     }
 }

@@ -1,13 +1,10 @@
 //! Both ends as tasks.
 
-use std::future::poll_fn;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use arknet::tcp::{Client, ClientConfig, Server, ServerConfig};
-use arknet::{CloseReason, Connection, Lanes, Message};
-use futures_core::Stream;
+use arknet::{CloseReason, Connection, Lanes, MessageWriter, Outbox};
 use tokio::sync::watch;
 
 use super::seats::Seats;
@@ -75,14 +72,19 @@ impl Style for Tasks {
 async fn answer(run: Arc<Run>, mut connection: Connection) {
     let mut traffic = ServerTraffic::new(run.clone(), Traffic::Windowed);
     loop {
-        match connection.recv().await {
-            Ok(Some(message)) if traffic.on_message(&message) => {
-                if let Err(error) = connection.send(message).await {
-                    let text = format!("a server's send was refused: {error}");
-                    return run.fault(Fault::ServerSendRejections, &text);
-                }
+        let answered = connection.recv_with(|message, outbox| {
+            if !traffic.on_message(message) {
+                return false;
             }
-            Ok(Some(_)) => return connection.abort(),
+            if let Err(error) = outbox.send(message) {
+                let text = format!("a server's send was refused: {error}");
+                run.fault(Fault::ServerSendRejections, &text);
+            }
+            true
+        });
+        match answered.await {
+            Ok(Some(true)) => {}
+            Ok(Some(false)) => return connection.abort(),
             Ok(None) => return,
             Err(error) => return server_ended(&run, &CloseReason::Error(error)),
         }
@@ -102,45 +104,43 @@ async fn ask(
         }
         let now = turn.now(traffic.run().clock(), true);
         while traffic.room() > 0 {
-            send(&mut connection, &mut traffic, now);
+            let length = traffic.run().payload();
+            let sent =
+                connection.try_send_in_place(length, |message| write(message, &mut traffic, now));
+            if let Err(error) = sent {
+                traffic.on_rejection(&error);
+            }
         }
         while !traffic.is_finished() {
-            let (message, begun) = match next(&mut connection).await {
-                Ok(next) => next,
+            let replied = connection.recv_with(|message, outbox| {
+                // What a turn has sent waits until it ends: nothing waits when another has begun.
+                let begun = outbox.queued_bytes() == 0;
+                let now = turn.now(traffic.run().clock(), begun);
+                if traffic.on_reply(message, now) {
+                    send(outbox, &mut traffic, now);
+                }
+            });
+            match replied.await {
+                Ok(Some(())) => {}
+                Ok(None) => return traffic.on_disconnect(&"ended by the server"),
                 Err(error) => return traffic.on_disconnect(&error),
-            };
-            let now = turn.now(traffic.run().clock(), begun);
-            if traffic.on_reply(&message, now) {
-                send(&mut connection, &mut traffic, now);
             }
         }
     }
 }
 
 #[inline]
-fn send(connection: &mut Connection, traffic: &mut ClientTraffic, now: u64) {
+fn send(outbox: &mut Outbox<'_>, traffic: &mut ClientTraffic, now: u64) {
     let length = traffic.run().payload();
-    let sent = connection.try_send_in_place(length, |message| {
-        let (header, rest) = traffic.next(now);
-        message.put(&header);
-        message.put(rest);
-    });
+    let sent = outbox.send_in_place(length, |message| write(message, traffic, now));
     if let Err(error) = sent {
         traffic.on_rejection(&error);
     }
 }
 
-/// The next message, and whether the task had to wait for it, which begins a turn.
-async fn next(connection: &mut Connection) -> Result<(Message, bool), String> {
-    let mut waited = false;
-    let next = poll_fn(|cx| {
-        let polled = Pin::new(&mut *connection).poll_next(cx);
-        waited |= polled.is_pending();
-        polled
-    });
-    match next.await {
-        Some(Ok(message)) => Ok((message, waited)),
-        Some(Err(error)) => Err(error.to_string()),
-        None => Err("ended by the server".to_owned()),
-    }
+#[inline]
+fn write(message: &mut MessageWriter<'_>, traffic: &mut ClientTraffic, now: u64) {
+    let (header, rest) = traffic.next(now);
+    message.put(&header);
+    message.put(rest);
 }
