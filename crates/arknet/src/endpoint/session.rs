@@ -618,6 +618,17 @@ impl Session {
     }
 }
 
+/// A lane that ends drops its sessions in the middle of their lives: what they accepted completes all the same.
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.engine.state() != State::Closed {
+            self.engine.handle_fault();
+            self.abandon();
+        }
+        self.end_mail();
+    }
+}
+
 /// The shortest interval of a repeating timer.
 const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 
