@@ -303,7 +303,8 @@ impl SessionHandle {
         self.shared.close(Close::Abort);
     }
 
-    /// Waits until the session has ended. A client that will connect again has not.
+    /// Waits until the session has ended. A client that will connect again has not; in the task of a client's connection,
+    /// the end of that connection is waited for.
     ///
     /// Dropping this future changes nothing.
     pub async fn closed(&self) {
@@ -321,12 +322,23 @@ impl SessionHandle {
         loop {
             let mut changed = pin!(self.shared.changed.notified());
             changed.as_mut().enable();
-            let state = self.shared.state();
-            if state == wanted || state == State::Closed {
-                return state;
+            if self.has_ended() {
+                return State::Closed;
+            }
+            if wanted != State::Closed && self.shared.state() == wanted {
+                return wanted;
             }
             changed.await;
         }
+    }
+
+    /// Whether no connection will follow. The task of a client's connection is told when its own has ended: the client
+    /// waits for that task before anything follows.
+    fn has_ended(&self) -> bool {
+        let own_ended = || attached::with(&self.shared, |own| own.ended().is_some());
+        self.shared.is_over()
+            || (self.shared.state() == State::Closed
+                && (!self.shared.reconnects() || own_ended() == Some(true)))
     }
 }
 

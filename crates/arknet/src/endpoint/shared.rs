@@ -137,6 +137,10 @@ pub(crate) struct Shared {
     pub(crate) id: SessionId,
     state: AtomicU8,
     generation: AtomicU64,
+    /// A connection that was lost may be followed by another.
+    reconnects: AtomicBool,
+    /// Nothing will happen any more.
+    over: AtomicBool,
     mail: AtomicBool,
     mailbox: Mutex<Mailbox>,
     pub(crate) account: Account,
@@ -200,6 +204,8 @@ impl Shared {
             id: SessionId::next(),
             state: AtomicU8::new(State::Connecting as u8),
             generation: AtomicU64::new(0),
+            reconnects: AtomicBool::new(false),
+            over: AtomicBool::new(false),
             mail: AtomicBool::new(false),
             mailbox: Mutex::default(),
             account: Account {
@@ -294,7 +300,24 @@ impl Shared {
     /// The end of it all, for everybody who waits; mail that is left is dropped.
     pub(crate) fn end(&self) {
         drop(self.end_mail());
+        self.over.store(true, Ordering::Release);
         self.publish_state(State::Closed);
+        // A client's state was closed already when its last connection was lost.
+        self.changed.notify_waiters();
+    }
+
+    /// It is a client's: the end of a connection is not its end.
+    pub(crate) fn set_reconnects(&self) {
+        self.reconnects.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn reconnects(&self) -> bool {
+        self.reconnects.load(Ordering::Acquire)
+    }
+
+    /// Whether nothing will happen any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
     }
 
     // Everybody's side.
