@@ -220,8 +220,9 @@ impl Session {
         action: Action,
     ) {
         // A time that the clock cannot express is never.
-        if let Some(at) = now().checked_add(after) {
-            self.rare().timers.set(key, at, every, action);
+        match now().checked_add(after) {
+            Some(at) => self.rare().timers.set(key, at, every, action),
+            None => drop(self.cancel_timer(key)),
         }
     }
 
