@@ -598,6 +598,10 @@ impl Session {
         let Some(rare) = &self.rare else {
             return engine;
         };
+        // Timers run as long as the session does; one that stays due would be looked at for ever.
+        if self.engine.state() == State::Closed {
+            return None;
+        }
         match (engine, rare.timers.next_deadline()) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),

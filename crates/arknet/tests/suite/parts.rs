@@ -148,3 +148,38 @@ fn a_close_that_waits_does_not_run() {
     assert!(polls < 20, "{polls} polls");
     wait("the server ends", server.shutdown(LIMIT));
 }
+
+/// A session that has ended runs no timers, and does not keep looking at those that were set.
+#[test]
+fn a_task_that_stays_after_its_session_does_not_run() {
+    use std::future::{Future, poll_fn};
+    use std::pin::pin;
+    use std::sync::mpsc::channel;
+
+    let lanes = Lanes::sharded(1).unwrap();
+    let (told, polls) = channel();
+    let serve = move |mut connection: Connection| {
+        let told = told.clone();
+        async move {
+            let tick = Duration::from_millis(1);
+            connection
+                .dispatch(move |session| session.set_interval_with("beat", tick, |_| {}))
+                .unwrap();
+            connection.recv().await.unwrap_err();
+            let mut polls = 0;
+            let mut stay = pin!(tokio::time::sleep(Duration::from_millis(100)));
+            poll_fn(|cx| {
+                polls += 1;
+                stay.as_mut().poll(cx)
+            })
+            .await;
+            told.send(polls).unwrap();
+        }
+    };
+    let config = ServerConfig::new().idle_timeout(Duration::from_millis(20));
+    let server = Server::serve(&lanes, "127.0.0.1:0", config, serve).unwrap();
+    let _silent = TcpStream::connect(server.local_addr().ip().unwrap()).unwrap();
+    let polls: usize = crate::harness::receive(&polls, "the task ends");
+    assert!(polls < 20, "{polls} polls");
+    wait("the server ends", server.shutdown(LIMIT));
+}
