@@ -48,7 +48,38 @@ pub(crate) struct Attached {
     pumping: bool,
     /// Which connection of the session it is.
     pub(super) generation: u64,
-    inbox: Arc<Mutex<Inbox>>,
+    inbox: Ending,
+}
+
+/// The inbox of an owner elsewhere, who hears of the end even where the lane drops the connection in the middle of its life.
+struct Ending(Arc<Mutex<Inbox>>);
+
+impl std::ops::Deref for Ending {
+    type Target = Mutex<Inbox>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl Ending {
+    /// Nothing more comes; the first reason stands.
+    fn end(&self, reason: CloseReason) {
+        let waker = {
+            let mut inbox = lock(&self.0);
+            inbox.end(reason);
+            inbox.take_waker()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.end(CloseReason::Aborted);
+    }
 }
 
 /// Wakers of parts that are remembered. All that waits borrows the connection, so only one or two do at a time; the others
@@ -68,7 +99,7 @@ impl Attached {
     pub(super) fn new(core: Core, inbox: Arc<Mutex<Inbox>>) -> Box<Self> {
         Box::new(Self {
             generation: core.session.generation(),
-            inbox,
+            inbox: Ending(inbox),
             core,
             waiting: Vec::new(),
             receiver: None,
@@ -384,14 +415,7 @@ fn closed(attached: &mut Attached, cause: Cause, cx: &Context<'_>) {
     core.session.abandon();
     core.inbound.reset();
     rest(core.inbound.buffer_mut());
-    let waker = {
-        let mut inbox = lock(&attached.inbox);
-        inbox.end(reason.clone());
-        inbox.take_waker()
-    };
-    if let Some(waker) = waker {
-        waker.wake();
-    }
+    attached.inbox.end(reason.clone());
     attached.ended = Some(reason);
     attached.wake_owner(cx);
 }
@@ -458,17 +482,9 @@ fn push_messages(attached: &mut Attached, cx: &Context<'_>) -> bool {
 }
 
 /// The peer ended its stream between two messages: the owner elsewhere learns it, and can still send.
-fn end_inbox(core: &Core, inbox: &Mutex<Inbox>) {
-    if core.state() != State::Open {
-        return;
-    }
-    let waker = {
-        let mut inbox = lock(inbox);
+fn end_inbox(core: &Core, inbox: &Ending) {
+    if core.state() == State::Open {
         inbox.end(CloseReason::Peer);
-        inbox.take_waker()
-    };
-    if let Some(waker) = waker {
-        waker.wake();
     }
 }
 

@@ -162,3 +162,25 @@ fn sends_complete_when_their_lanes_are_dropped() {
         assert!(lost, "{length} bytes: {result:?}");
     }
 }
+
+#[test]
+fn a_connection_elsewhere_ends_with_its_lanes() {
+    let lanes = Lanes::manual().unwrap();
+    let peer = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let config = arknet::tcp::ClientConfig::new();
+    let connecting = arknet::tcp::connect(&lanes, peer.local_addr().unwrap(), config);
+    let mut connection = lanes.block_on(connecting).unwrap().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let receiving = connection.recv();
+        let dropping = async move { drop(lanes) };
+        let both = futures_util::future::join(receiving, dropping);
+        let (received, ()) = tokio::time::timeout(LIMIT, both)
+            .await
+            .expect("the end of the lanes is told");
+        assert!(received.unwrap().is_none());
+    });
+}
