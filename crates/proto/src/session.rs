@@ -79,7 +79,7 @@ pub enum Cause {
 pub enum Event {
     /// The connection is open.
     Opened,
-    /// The send queue, which had refused something, has drained to half.
+    /// The send queue, which had refused something, has drained to half, and has room for it.
     Writable,
     /// The connection has ended.
     Closed {
@@ -109,8 +109,8 @@ pub struct Session<T> {
     queue: SendQueue<T>,
     cause: Cause,
     forced: bool,
-    /// Something was refused since the queue was last half empty.
-    refused: bool,
+    /// The least that was refused for want of room since `Writable` was last told.
+    refused: Option<usize>,
     opened_due: bool,
     closed_due: bool,
     /// The sending direction: still open, to be ended, ended.
@@ -140,7 +140,7 @@ impl<T> Session<T> {
             queue: SendQueue::new(config.send),
             cause: Cause::Local,
             forced: false,
-            refused: false,
+            refused: None,
             opened_due: false,
             closed_due: false,
             sending: Half::Open,
@@ -286,8 +286,27 @@ impl<T> Session<T> {
         }
         self.queue
             .admits(bytes)
-            .inspect_err(|_| self.refused = true)?;
+            .inspect_err(|_| self.remember_refused(bytes))?;
         Ok(())
+    }
+
+    /// What is larger than the whole queue is not remembered: there will never be room for it.
+    #[cold]
+    fn remember_refused(&mut self, bytes: usize) {
+        if bytes <= self.config.send.bytes {
+            self.refused = Some(self.refused.map_or(bytes, |least| least.min(bytes)));
+        }
+    }
+
+    /// Whether what was refused would be admitted now. Half of the queue is not enough for a message that is larger: who
+    /// tries again at each `Writable` would be told for ever, and hold the lane.
+    #[inline]
+    fn is_writable_again(&self) -> bool {
+        self.refused.is_some_and(|least| {
+            self.state == State::Open
+                && self.queue.is_half_empty()
+                && self.queue.admits(least).is_ok()
+        })
     }
 
     /// Starts a graceful close: what was accepted is sent, both directions are ended. Idempotent.
@@ -372,7 +391,7 @@ impl<T> Session<T> {
         self.opened_due
             || self.closed_due
             || self.queue.has_completions()
-            || (self.refused && self.state == State::Open && self.queue.is_half_empty())
+            || self.is_writable_again()
     }
 
     /// The next event, in order.
@@ -382,8 +401,8 @@ impl<T> Session<T> {
             self.opened_due = false;
             return Some(Event::Opened);
         }
-        if self.refused && self.state == State::Open && self.queue.is_half_empty() {
-            self.refused = false;
+        if self.is_writable_again() {
+            self.refused = None;
             return Some(Event::Writable);
         }
         if self.closed_due {
@@ -432,6 +451,26 @@ mod tests {
 
     fn closed(cause: Cause, forced: bool) -> Option<Event> {
         Some(Event::Closed { cause, forced })
+    }
+
+    #[test]
+    fn who_is_refused_more_than_half_of_the_queue_is_told_when_there_is_room() {
+        let (mut session, _) = opened(Config {
+            send: SendLimits {
+                bytes: 100,
+                operations: 10,
+            },
+            ..Config::default()
+        });
+        session.queue_mut().push(b"", &[0; 40], Account::Own, None);
+        assert!(session.admit(80).is_err());
+        assert!(!session.has_news());
+        assert_eq!(session.poll_event(), None, "60 bytes are free");
+        session.handle_written(40);
+        assert_eq!(session.poll_event(), Some(Event::Writable));
+        assert!(session.admit(80).is_ok());
+        assert!(session.admit(101).is_err());
+        assert_eq!(session.poll_event(), None, "it never fits");
     }
 
     #[test]

@@ -33,20 +33,59 @@ pub(crate) struct Attached {
     pub(super) core: Core,
     /// Wakers of parts of the owner's future that wait for a message or for room, where these are not the task's own.
     waiting: Vec<Waker>,
+    /// The waker of the part that waits for a message, where it is not the task's own: readiness of a socket of a lane
+    /// wakes the task only.
+    receiver: Option<Waker>,
+    /// That part waits until reading goes on.
+    receiver_paused: bool,
     /// The owner waits for something that the driver may bring about.
     waits: bool,
     /// The owner waits until nothing waits to be sent.
     waits_for_flush: bool,
+    /// Those that wait have been told that the session is being closed. Whoever waits afterwards knows.
+    told_draining: bool,
     /// Why the session ended, once it has.
     ended: Option<CloseReason>,
     /// The owner is elsewhere: messages are read for it.
     pumping: bool,
     /// Which connection of the session it is.
     pub(super) generation: u64,
-    inbox: Arc<Mutex<Inbox>>,
+    inbox: Ending,
 }
 
-/// Wakers of parts that are remembered; a future that waits in more places at once polls them all when woken.
+/// The inbox of an owner elsewhere, who hears of the end even where the lane drops the connection in the middle of its life.
+struct Ending(Arc<Mutex<Inbox>>);
+
+impl std::ops::Deref for Ending {
+    type Target = Mutex<Inbox>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl Ending {
+    /// Nothing more comes; the first reason stands.
+    fn end(&self, reason: CloseReason) {
+        let waker = {
+            let mut inbox = lock(&self.0);
+            inbox.end(reason);
+            inbox.take_waker()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.end(CloseReason::Aborted);
+    }
+}
+
+/// Wakers of parts that are remembered. All that waits borrows the connection, so only one or two do at a time; the others
+/// are of parts that were dropped.
 const WAITING: usize = 16;
 
 impl Attached {
@@ -62,11 +101,14 @@ impl Attached {
     pub(super) fn new(core: Core, inbox: Arc<Mutex<Inbox>>) -> Box<Self> {
         Box::new(Self {
             generation: core.session.generation(),
-            inbox,
+            inbox: Ending(inbox),
             core,
             waiting: Vec::new(),
+            receiver: None,
+            receiver_paused: false,
             waits: false,
             waits_for_flush: false,
+            told_draining: false,
             ended: None,
             pumping: false,
         })
@@ -105,13 +147,14 @@ impl Attached {
                 Poll::Ready(Read::End) => self.core.check_end(),
                 Poll::Ready(Read::Fault) => {}
                 Poll::Pending => {
-                    self.wait(cx);
+                    self.wait_for_message(cx);
                     return Poll::Pending;
                 }
             }
         }
-        self.wait(cx);
-        if !self.core.session.is_reading_paused() {
+        self.wait_for_message(cx);
+        self.receiver_paused = self.core.session.is_reading_paused();
+        if !self.receiver_paused {
             cx.waker().wake_by_ref();
         }
         Poll::Pending
@@ -151,11 +194,51 @@ impl Attached {
     #[inline]
     pub(super) fn wait(&mut self, cx: &Context<'_>) {
         self.waits = true;
-        if !self.core.session.is_own_waker(cx)
-            && self.waiting.len() < WAITING
-            && !self.waiting.iter().any(|waker| waker.will_wake(cx.waker()))
+        if !self.core.session.is_own_waker(cx) {
+            self.remember(cx);
+        }
+    }
+
+    #[cold]
+    fn remember(&mut self, cx: &Context<'_>) {
+        if self.waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
+            return;
+        }
+        if self.waiting.len() >= WAITING {
+            // Of a part that has given up, most likely. One that still waits asks again.
+            self.waiting.remove(0).wake();
+        }
+        self.waiting.push(cx.waker().clone());
+    }
+
+    #[inline]
+    fn wait_for_message(&mut self, cx: &Context<'_>) {
+        self.wait(cx);
+        self.receiver_paused = false;
+        self.receiver = (!self.core.session.is_own_waker(cx)).then(|| cx.waker().clone());
+    }
+
+    /// Wakes the part that waits for a message where only the task was woken.
+    #[inline]
+    fn wake_receiver(&mut self) {
+        if self.receiver.is_some() {
+            self.wake_part();
+        }
+    }
+
+    #[cold]
+    fn wake_part(&mut self) {
+        let session = &mut self.core.session;
+        if session.is_reading_paused() {
+            return;
+        }
+        let may_read = session
+            .transport_mut()
+            .is_some_and(|transport| transport.socket().may_read_unannounced());
+        if (may_read || self.receiver_paused)
+            && let Some(receiver) = self.receiver.take()
         {
-            self.waiting.push(cx.waker().clone());
+            receiver.wake();
         }
     }
 
@@ -241,6 +324,7 @@ impl<F: Future<Output = ()>> Driver<F> {
         attached.core.begin(cx);
         drive(&mut attached, cx);
         if let Some(owner) = &mut self.owner {
+            attached.wake_receiver();
             let (inner, done) = poll_owner(owner.as_mut(), attached, cx);
             attached = inner;
             if done {
@@ -345,7 +429,8 @@ fn tell(attached: &mut Attached, cx: &Context<'_>) {
         attached.waits_for_flush = false;
         attached.wake_owner(cx);
     }
-    if attached.waits && attached.core.state() == State::Draining {
+    if attached.waits && !attached.told_draining && attached.core.state() == State::Draining {
+        attached.told_draining = true;
         attached.wake_owner(cx);
     }
 }
@@ -358,14 +443,7 @@ fn closed(attached: &mut Attached, cause: Cause, cx: &Context<'_>) {
     core.session.abandon();
     core.inbound.reset();
     rest(core.inbound.buffer_mut());
-    let waker = {
-        let mut inbox = lock(&attached.inbox);
-        inbox.end(reason.clone());
-        inbox.take_waker()
-    };
-    if let Some(waker) = waker {
-        waker.wake();
-    }
+    attached.inbox.end(reason.clone());
     attached.ended = Some(reason);
     attached.wake_owner(cx);
 }
@@ -382,14 +460,16 @@ fn pump(attached: &mut Attached, cx: &mut Context<'_>) {
 }
 
 fn pump_messages(attached: &mut Attached, cx: &mut Context<'_>) {
-    let Attached { core, inbox, .. } = attached;
     for _ in 0..READS_PER_TURN {
-        if !push_messages(core, inbox) || core.session.is_reading_paused() {
+        let room = push_messages(attached, cx);
+        let Attached { core, inbox, .. } = &mut *attached;
+        if !room || core.session.is_reading_paused() {
             return;
         }
         if core.session.engine().peer_has_ended() {
             core.check_end();
-            return end_inbox(core, inbox);
+            end_inbox(core, inbox);
+            return attached.wake_owner(cx);
         }
         if core.state() != State::Open {
             return;
@@ -402,8 +482,10 @@ fn pump_messages(attached: &mut Attached, cx: &mut Context<'_>) {
     cx.waker().wake_by_ref();
 }
 
-/// Moves whole messages to the inbox; says whether it has room for more.
-fn push_messages(core: &mut Core, inbox: &Mutex<Inbox>) -> bool {
+/// Moves whole messages to the inbox; says whether it has room for more. The owner is told where it waits, be it elsewhere
+/// or, come back, on the lane.
+fn push_messages(attached: &mut Attached, cx: &Context<'_>) -> bool {
+    let Attached { core, inbox, .. } = attached;
     let mut inbox = lock(inbox);
     let mut pushed = false;
     let mut room = inbox.has_room();
@@ -421,21 +503,16 @@ fn push_messages(core: &mut Core, inbox: &Mutex<Inbox>) -> bool {
     if let Some(waker) = waker {
         waker.wake();
     }
+    if pushed {
+        attached.wake_owner(cx);
+    }
     room
 }
 
 /// The peer ended its stream between two messages: the owner elsewhere learns it, and can still send.
-fn end_inbox(core: &Core, inbox: &Mutex<Inbox>) {
-    if core.state() != State::Open {
-        return;
-    }
-    let waker = {
-        let mut inbox = lock(inbox);
+fn end_inbox(core: &Core, inbox: &Ending) {
+    if core.state() == State::Open {
         inbox.end(CloseReason::Peer);
-        inbox.take_waker()
-    };
-    if let Some(waker) = waker {
-        waker.wake();
     }
 }
 

@@ -63,6 +63,7 @@ impl Client {
     ) -> Arc<Self> {
         let session = Session::new(&setup.session, Shared::new(setup.session.engine.send));
         let handle = session.handle();
+        handle.shared().set_reconnects();
         let client = Arc::new(Self {
             lanes: lanes.clone(),
             handle: handle.clone(),

@@ -168,6 +168,18 @@ impl Core {
         self.deadline.poll(cx, self.session.next_deadline())
     }
 
+    /// Whether a deadline of the engine has come, on a connection that is not open yet: the application's timers wait until
+    /// it is. The clock may be armed for an earlier one, of the last connection: it is armed anew here, since nobody asks
+    /// again while nothing else happens.
+    pub(super) fn poll_opening_deadline(&mut self, cx: &mut Context<'_>) {
+        let wanted = |core: &Self| core.session.engine().next_deadline();
+        while let Some(deadline) = wanted(self)
+            && self.deadline.poll(cx, Some(deadline)).is_ready()
+        {
+            self.tick();
+        }
+    }
+
     /// Tells the engine the time.
     pub(super) fn tick(&mut self) {
         self.session.engine_mut().handle_timeout(now());

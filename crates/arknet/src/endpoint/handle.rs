@@ -80,9 +80,9 @@ impl SessionHandle {
         self.shared.state() == State::Open && !self.is_stale()
     }
 
-    /// Whether the session has ended. That of a client which will connect again has not.
+    /// Whether the session has ended. That of a client may connect again.
     pub fn is_closed(&self) -> bool {
-        self.shared.is_over()
+        self.shared.state() == State::Closed
     }
 
     /// The address of this end; the last known one after the end.
@@ -303,33 +303,43 @@ impl SessionHandle {
         self.shared.close(Close::Abort);
     }
 
-    /// Waits until the session has ended. A client that will connect again has not.
+    /// Waits until the session has ended. A client that will connect again has not; in the task of a client's connection,
+    /// the end of that connection is waited for.
     ///
     /// Dropping this future changes nothing.
     pub async fn closed(&self) {
-        self.wait_until(|_| false).await;
+        self.wait_for(State::Closed).await;
     }
 
     /// Waits until the session is open, or has ended: then it is `false`.
     ///
     /// Dropping this future changes nothing.
     pub async fn connected(&self) -> bool {
-        self.wait_until(|state| state == State::Open).await
+        self.wait_for(State::Open).await == State::Open
     }
 
-    /// Waits until the state is as wanted, or the session has ended: then it is `false`.
-    async fn wait_until(&self, wanted: impl Fn(State) -> bool) -> bool {
+    async fn wait_for(&self, wanted: State) -> State {
         loop {
             let mut changed = pin!(self.shared.changed.notified());
             changed.as_mut().enable();
-            if wanted(self.shared.state()) {
-                return true;
+            if self.has_ended() {
+                return State::Closed;
             }
-            if self.shared.is_over() {
-                return false;
+            if wanted != State::Closed && self.shared.state() == wanted {
+                return wanted;
             }
             changed.await;
         }
+    }
+
+    /// Whether no connection will follow. The task of a client's connection is told when its own has ended: the client
+    /// waits for that task before anything follows.
+    fn has_ended(&self) -> bool {
+        let own_ended =
+            || attached::with(&self.shared, self.generation(), |own| own.ended().is_some());
+        self.shared.is_over()
+            || (self.shared.state() == State::Closed
+                && (!self.shared.reconnects() || own_ended() == Some(true)))
     }
 }
 

@@ -35,9 +35,7 @@ fn begin(
     timed_out: impl Fn() -> Error,
 ) -> Option<CloseReason> {
     core.begin(cx);
-    if core.poll_deadline(cx).is_ready() {
-        core.tick();
-    }
+    core.poll_opening_deadline(cx);
     (core.state() == State::Closed).then(|| end(core, timed_out))
 }
 

@@ -100,7 +100,7 @@ impl Registry {
         for session in self.snapshot() {
             session.abort();
         }
-        self.wait_until_empty(crate::io::now() + CUT_GRACE).await;
+        self.wait_until_empty(crate::io::after(CUT_GRACE)).await;
         let stuck = self.len();
         let mut report = lock(&self.tally).report.clone();
         report.stuck = stuck;

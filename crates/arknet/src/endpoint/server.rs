@@ -138,8 +138,9 @@ impl Server {
             async move {
                 let mut stopped = server.stopped.clone();
                 // The acceptor first: no session is registered after the sessions have been told. An error means that it
-                // is gone.
-                let _ = stopped.wait_for(|stopped| *stopped).await;
+                // is gone; one that has not stopped by the deadline is on a lane that somebody blocks.
+                let stopped = stopped.wait_for(|stopped| *stopped);
+                let _ = tokio::time::timeout_at(deadline.into(), stopped).await;
                 server.registry.end(deadline).await
             }
         })

@@ -220,8 +220,9 @@ impl Session {
         action: Action,
     ) {
         // A time that the clock cannot express is never.
-        if let Some(at) = now().checked_add(after) {
-            self.rare().timers.set(key, at, every, action);
+        match now().checked_add(after) {
+            Some(at) => self.rare().timers.set(key, at, every, action),
+            None => drop(self.cancel_timer(key)),
         }
     }
 
@@ -597,6 +598,10 @@ impl Session {
         let Some(rare) = &self.rare else {
             return engine;
         };
+        // Timers run as long as the session does; one that stays due would be looked at for ever.
+        if self.engine.state() == State::Closed {
+            return None;
+        }
         match (engine, rare.timers.next_deadline()) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
@@ -615,6 +620,17 @@ impl Session {
         if let Some(rare) = &mut self.rare {
             rare.timers.keep(key, action);
         }
+    }
+}
+
+/// A lane that ends drops its sessions in the middle of their lives: what they accepted completes all the same.
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.engine.state() != State::Closed {
+            self.engine.handle_fault();
+            self.abandon();
+        }
+        self.end_mail();
     }
 }
 

@@ -137,7 +137,9 @@ pub(crate) struct Shared {
     pub(crate) id: SessionId,
     state: AtomicU8,
     generation: AtomicU64,
-    /// There will not be another connection.
+    /// A connection that was lost may be followed by another.
+    reconnects: AtomicBool,
+    /// Nothing will happen any more.
     over: AtomicBool,
     mail: AtomicBool,
     mailbox: Mutex<Mailbox>,
@@ -202,6 +204,7 @@ impl Shared {
             id: SessionId::next(),
             state: AtomicU8::new(State::Connecting as u8),
             generation: AtomicU64::new(0),
+            reconnects: AtomicBool::new(false),
             over: AtomicBool::new(false),
             mail: AtomicBool::new(false),
             mailbox: Mutex::default(),
@@ -225,11 +228,6 @@ impl Shared {
             2 => State::Draining,
             _ => State::Closed,
         }
-    }
-
-    /// Whether the session has ended for good: that of a client does not connect again.
-    pub(crate) fn is_over(&self) -> bool {
-        self.over.load(Ordering::Acquire)
     }
 
     /// Which connection of its endpoint this is: 0 before the first, then counting up.
@@ -304,8 +302,22 @@ impl Shared {
         drop(self.end_mail());
         self.over.store(true, Ordering::Release);
         self.publish_state(State::Closed);
-        // The state of a client that waited for its next attempt may have been closed already.
+        // A client's state was closed already when its last connection was lost.
         self.changed.notify_waiters();
+    }
+
+    /// It is a client's: the end of a connection is not its end.
+    pub(crate) fn set_reconnects(&self) {
+        self.reconnects.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn reconnects(&self) -> bool {
+        self.reconnects.load(Ordering::Acquire)
+    }
+
+    /// Whether nothing will happen any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
     }
 
     // Everybody's side.

@@ -87,7 +87,7 @@ impl Timers {
         let timer = self.set.remove(&key)?;
         if let Some(every) = timer.every {
             // Armed before it runs, so that it can cancel or replace itself. Missed times are skipped.
-            self.due.set(key.clone(), now + every);
+            self.due.set_after(key.clone(), now, every);
             self.set.insert(
                 key.clone(),
                 Timer {

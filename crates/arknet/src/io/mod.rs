@@ -6,7 +6,7 @@
 
 use std::io::{self, IoSlice};
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 
@@ -17,6 +17,15 @@ pub(crate) mod tokio;
 #[inline]
 pub(crate) fn now() -> Instant {
     Instant::now()
+}
+
+/// Farther away than anybody waits, and within what every clock and timer can express.
+const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
+
+/// The time after `duration`; one that the clock cannot express is as good as never.
+#[inline]
+pub(crate) fn after(duration: Duration) -> Instant {
+    now() + duration.min(FAR)
 }
 
 /// A connected byte stream.

@@ -25,7 +25,18 @@ struct Core {
     // Dropped before the runtime that it is registered with.
     executor: Executor,
     alarm: Alarm,
-    runtime: Runtime,
+    runtime: Background,
+}
+
+/// A runtime that is dropped without waiting for its blocking threads: inside of another runtime, waiting would panic.
+struct Background(Option<Runtime>);
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 impl Manual {
@@ -42,7 +53,7 @@ impl Manual {
         let core = Core {
             executor,
             alarm: Alarm::default(),
-            runtime,
+            runtime: Background(Some(runtime)),
         };
         Ok(Self {
             core: Arc::new(Mutex::new(core)),
@@ -119,6 +130,9 @@ impl Manual {
             // of `block_on`: without one more round those tasks would never run again.
             tokio::task::yield_now().await;
             output
+        };
+        let Background(Some(runtime)) = runtime else {
+            return Err(LanesError::Busy);
         };
         Ok(runtime.block_on(tokio::task::coop::unconstrained(turn)))
     }

@@ -327,7 +327,7 @@ impl Lanes {
     ///
     /// Dropping this future leaves the shutdown half done: endpoints go on ending, threads stay.
     pub async fn shutdown(&self, within: Duration) -> LanesReport {
-        let deadline = crate::io::now() + within;
+        let deadline = crate::io::after(within);
         let tenants = std::mem::take(&mut *lock(&self.inner.tenants));
         for tenant in tenants.iter().filter_map(Weak::upgrade) {
             tenant.end(deadline);

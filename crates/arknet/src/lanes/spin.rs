@@ -30,14 +30,14 @@ pub(super) async fn spin(duration: Duration) {
     SPINS.set(true);
     loop {
         let mut seen = TURNS.get();
-        let mut until = crate::io::now() + duration;
+        let mut until = crate::io::after(duration);
         loop {
             tokio::task::yield_now().await;
             let turns = TURNS.get();
             let now = crate::io::now();
             if turns != seen {
                 seen = turns;
-                until = now + duration;
+                until = crate::io::after(duration);
             } else if now >= until {
                 break;
             }

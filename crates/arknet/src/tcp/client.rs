@@ -9,7 +9,7 @@ use crate::endpoint::style::{Callbacks, Style, Tasks};
 use crate::endpoint::{
     self, Connection, Error, Handler, Payload, SendError, Session, SessionHandle, Shutdown,
 };
-use crate::io::now;
+use crate::io::after;
 use crate::lanes::Lanes;
 
 /// A client that connects, and connects again when the connection is lost, as its policy says.
@@ -173,7 +173,7 @@ impl Client {
     ///
     /// It begins at once and goes on by itself: await the result for the report, or drop it.
     pub fn shutdown(&self, within: Duration) -> Shutdown {
-        self.inner.shutdown(now() + within)
+        self.inner.shutdown(after(within))
     }
 }
 

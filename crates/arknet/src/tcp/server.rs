@@ -15,7 +15,6 @@ use crate::endpoint::{
     self, Connection, Error, Handler, Payload, SendError, Session, SessionHandle, SessionId,
     Shutdown, TimerKey,
 };
-use crate::io::now;
 use crate::io::tokio::Bound;
 use crate::lanes::{Lanes, lock};
 
@@ -206,7 +205,7 @@ impl Server {
         let server = self.clone();
         self.spawn_timer(key.into(), async move {
             let every = every.max(Duration::from_millis(1));
-            let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + every, every);
+            let mut ticks = tokio::time::interval_at(crate::io::after(every).into(), every);
             ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
             loop {
                 ticks.tick().await;
@@ -240,7 +239,7 @@ impl Server {
     /// It begins at once and goes on by itself: await the result for the report, or drop it. Called again, it gives the
     /// same shutdown. In a callback it only begins. A new server can be started on the same address afterwards.
     pub fn shutdown(&self, within: Duration) -> Shutdown {
-        self.inner.shutdown(now() + within)
+        self.inner.shutdown(crate::io::after(within))
     }
 }
 

@@ -130,3 +130,57 @@ fn a_session_handle_outlives_everything() {
     session.close();
     session.abort();
 }
+
+/// On lanes that end before their connection does, nobody else is there to complete what it had accepted.
+#[test]
+fn sends_complete_when_their_lanes_are_dropped() {
+    let lanes = Lanes::manual().unwrap();
+    let peer = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let config = arknet::tcp::ClientConfig::new().socket_buffers(Some(16 * 1024), None);
+    let connecting = arknet::tcp::connect(&lanes, peer.local_addr().unwrap(), config);
+    let mut connection = lanes.block_on(connecting).unwrap().unwrap();
+    let (told, results) = channel();
+    let mut send = |length: usize| {
+        let told = told.clone();
+        connection
+            .send_with(vec![0; length], move |_, result| {
+                told.send((length, result)).unwrap();
+            })
+            .unwrap();
+    };
+    send(12 * 1024 * 1024);
+    lanes.poll().unwrap();
+    lanes.poll().unwrap();
+    send(1);
+    assert_eq!(results.try_iter().count(), 0, "the peer does not read");
+    drop(lanes);
+    let results: Vec<_> = results.try_iter().collect();
+    let lengths: Vec<_> = results.iter().map(|(length, _)| *length).collect();
+    assert_eq!(lengths, [12 * 1024 * 1024, 1]);
+    for (length, result) in results {
+        let lost = matches!(result, Err(arknet::SendError::ConnectionLost { .. }));
+        assert!(lost, "{length} bytes: {result:?}");
+    }
+}
+
+#[test]
+fn a_connection_elsewhere_ends_with_its_lanes() {
+    let lanes = Lanes::manual().unwrap();
+    let peer = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let config = arknet::tcp::ClientConfig::new();
+    let connecting = arknet::tcp::connect(&lanes, peer.local_addr().unwrap(), config);
+    let mut connection = lanes.block_on(connecting).unwrap().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let receiving = connection.recv();
+        let dropping = async move { drop(lanes) };
+        let both = futures_util::future::join(receiving, dropping);
+        let (received, ()) = tokio::time::timeout(LIMIT, both)
+            .await
+            .expect("the end of the lanes is told");
+        assert!(received.unwrap().is_none());
+    });
+}

@@ -30,6 +30,7 @@ mod load;
 mod manual;
 mod moved;
 mod panics;
+mod parts;
 mod reconnect;
 mod registry;
 mod shutdown;

@@ -248,3 +248,43 @@ fn a_handler_hears_of_each_attempt_that_the_policy_allows() {
         assert_eq!(error.kind(), ErrorKind::Connect);
     }
 }
+
+/// Holds its lane for a while between one connection and the next.
+struct Slow(std::sync::mpsc::Sender<u64>);
+
+impl Handler for Slow {
+    fn on_open(&mut self, session: &mut Session) {
+        self.0.send(session.generation()).unwrap();
+    }
+
+    fn on_message(&mut self, _: &mut Session, _: &[u8]) {}
+
+    fn on_close(&mut self, _: &mut Session, _: &CloseReason) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_client_that_connects_again_has_not_ended() {
+    let lanes = arknet::Lanes::sharded(1).unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let (told, opened) = channel();
+    let config = arknet::tcp::ClientConfig::new().reconnect(POLICY);
+    let address = listener.local_addr().unwrap();
+    let client = Client::start(&lanes, address, config, move |_| Slow(told.clone())).unwrap();
+    let (first, _) = listener.accept().unwrap();
+    assert_eq!(receive(&opened, "the first"), 1);
+    let handle = client.handle().clone();
+    let (told, ended) = channel();
+    let waiter = std::thread::spawn(move || {
+        wait("the end", handle.closed());
+        told.send(()).unwrap();
+    });
+    drop(first);
+    let _second = listener.accept().unwrap();
+    assert_eq!(receive(&opened, "the second"), 2);
+    assert!(ended.try_recv().is_err(), "it has come back");
+    client.handle().abort();
+    receive(&ended, "the end");
+    waiter.join().unwrap();
+}

@@ -152,3 +152,40 @@ fn connecting_ends_at_its_timeout(cell: Cell) {
     assert!(began.elapsed() >= SHORT && error.is_timeout(), "{error}");
     host.finish();
 }
+
+/// Hears of each attempt that fails.
+struct Attempts(std::sync::mpsc::Sender<ErrorKind>);
+
+impl arknet::Handler for Attempts {
+    fn on_message(&mut self, _: &mut arknet::Session, _: &[u8]) {}
+
+    fn on_connect_failed(
+        &mut self,
+        _: &mut arknet::Session,
+        error: &std::sync::Arc<arknet::Error>,
+    ) {
+        self.0.send(error.kind()).unwrap();
+    }
+}
+
+/// The clock of an attempt that failed early goes off in the middle of the next one, which stalls.
+#[test]
+fn an_attempt_that_follows_a_failed_one_ends_at_its_own_timeout() {
+    let lanes = arknet::Lanes::sharded(1).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (told, attempts) = std::sync::mpsc::channel();
+    let policy = arknet::tcp::ReconnectPolicy::fixed(Duration::from_millis(5));
+    let config = arknet::tcp::ClientConfig::new()
+        .tls(crate::harness::certificates().1)
+        .connect_timeout(SHORT)
+        .reconnect(policy);
+    let start = move |_: &arknet::Session| Attempts(told.clone());
+    let client = arknet::tcp::Client::start(&lanes, address, config, start).unwrap();
+    drop(listener.accept().unwrap());
+    let first = crate::harness::receive(&attempts, "the first attempt fails");
+    assert_ne!(first, ErrorKind::Timeout);
+    let second = crate::harness::receive(&attempts, "the second attempt ends");
+    assert_eq!(second, ErrorKind::Timeout);
+    client.handle().abort();
+}

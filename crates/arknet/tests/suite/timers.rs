@@ -324,3 +324,28 @@ fn posts_beyond_the_limit_are_refused() {
     host.finish();
     assert_eq!(ran.load(Ordering::Relaxed), accepted + 1);
 }
+
+#[test]
+fn times_that_no_clock_can_express_are_never() {
+    let host = Host::new(one_cell());
+    let (server, client, log) = host.echo();
+    let (told, replaced) = channel();
+    let set = move |session: &mut Session| {
+        session.set_timer("never", TICK);
+        session.set_timer("never", Duration::MAX);
+        session.set_interval("never, often", Duration::MAX);
+        session.set_idle_timeout(Some(Duration::MAX));
+        told.send(session.has_timer("never")).unwrap();
+    };
+    client.handle().post(set).unwrap();
+    assert!(!receive(&replaced, "an answer"), "the timer is replaced");
+    assert!(server.set_timer("never", Duration::MAX, |_| {}));
+    assert!(server.set_interval("never, often", Duration::MAX, |_| {}));
+    client.send("still here").unwrap();
+    assert_eq!(log.message(), b"still here");
+    wait("the client ends", client.shutdown(Duration::MAX));
+    wait("the server ends", server.shutdown(Duration::MAX));
+    let lanes = host.lanes.clone();
+    let report = wait("the lanes end", lanes.shutdown(Duration::MAX));
+    assert!(report.finished);
+}

@@ -14,7 +14,7 @@ use super::reactor::{ENDED, READABLE, Readiness, WRITABLE};
 use crate::io::Stream;
 
 /// A connected stream socket, watched by the reactor of the lane that it was made on. The task that made it is the one
-/// that is woken; a part of it with a waker of its own must see to being polled with it.
+/// that is woken; who drives a part of it with a waker of its own asks [`may_read`](Self::may_read), and wakes it.
 #[derive(Debug)]
 pub(crate) struct DirectSocket {
     socket: OwnedFd,
@@ -44,6 +44,12 @@ impl DirectSocket {
 
     pub(crate) fn options(&self) -> SockRef<'_> {
         SockRef::from(&self.socket)
+    }
+
+    /// Whether a read would be tried, as far as is known.
+    #[inline]
+    pub(crate) fn may_read(&self) -> bool {
+        self.readiness.get() & READABLE != 0
     }
 
     /// Runs a call that a direction's readiness allows, and notes what it says about it: `full` is what it would have

@@ -111,6 +111,18 @@ impl Socket {
         }
     }
 
+    /// Whether there may be something to read that only the task was woken for, and not the waker that asked for it.
+    #[inline]
+    pub(crate) fn may_read_unannounced(&self) -> bool {
+        match self {
+            Self::Tcp(_) => false,
+            #[cfg(unix)]
+            Self::Unix(_) => false,
+            #[cfg(target_os = "linux")]
+            Self::Direct(socket) => socket.may_read(),
+        }
+    }
+
     /// Sets the options; a Unix domain socket has only the buffers.
     pub(crate) fn configure(&self, options: &TcpOptions) -> io::Result<()> {
         let socket = self.as_ref();
