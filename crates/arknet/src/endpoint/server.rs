@@ -30,6 +30,9 @@ use crate::lanes::{Lanes, Tenant, lock};
 /// again at once would burn a core.
 const ACCEPT_RETRY: Duration = Duration::from_secs(1);
 
+/// How long the acceptor may take to stop, however near the deadline is: until then its address is in use.
+const STOP_GRACE: Duration = Duration::from_secs(1);
+
 /// Connections accepted in a row before other tasks of the lane have their turn.
 const ACCEPTS_PER_TURN: usize = 64;
 
@@ -138,9 +141,10 @@ impl Server {
             async move {
                 let mut stopped = server.stopped.clone();
                 // The acceptor first: no session is registered after the sessions have been told. An error means that it
-                // is gone; one that has not stopped by the deadline is on a lane that somebody blocks.
+                // is gone; one that has not stopped soon after the deadline is on a lane that somebody blocks.
                 let stopped = stopped.wait_for(|stopped| *stopped);
-                let _ = tokio::time::timeout_at(deadline.into(), stopped).await;
+                let limit = deadline.max(crate::io::after(STOP_GRACE));
+                let _ = tokio::time::timeout_at(limit.into(), stopped).await;
                 server.registry.end(deadline).await
             }
         })
