@@ -149,6 +149,19 @@ fn a_close_that_waits_does_not_run() {
     wait("the server ends", server.shutdown(LIMIT));
 }
 
+/// The end of the session waits for its task: a task that waits for it is told when its connection has ended.
+#[test]
+fn a_task_may_wait_for_its_own_end() {
+    let lanes = Lanes::sharded(1).unwrap();
+    let serve = |connection: Connection| async move { connection.handle().closed().await };
+    let config = ServerConfig::new().idle_timeout(Duration::from_millis(20));
+    let server = Server::serve(&lanes, "127.0.0.1:0", config, serve).unwrap();
+    let _silent = TcpStream::connect(server.local_addr().ip().unwrap()).unwrap();
+    eventually("a session", || server.accepted() == 1);
+    eventually("the task has ended", || server.is_empty());
+    wait("the server ends", server.shutdown(LIMIT));
+}
+
 /// A session that has ended runs no timers, and does not keep looking at those that were set.
 #[test]
 fn a_task_that_stays_after_its_session_does_not_run() {
