@@ -532,6 +532,8 @@ impl Session {
         self.shared.account.release(bytes, 1);
         self.shared.counters.dropped(bytes, 1);
         if let Some(completion) = completion {
+            // In order: what was handed over earlier in this turn completes before what cannot be any more.
+            self.complete();
             self.run_guarded(|session| completion(session, Err(error)));
         }
     }
