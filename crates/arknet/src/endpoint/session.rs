@@ -390,6 +390,12 @@ impl Session {
     /// Runs `completion` once everything accepted so far has been handed to the transport: an operation of no bytes
     /// that takes its place in the queue.
     pub(super) fn when_flushed(&mut self, completion: Completion) {
+        let queue = self.engine.queue();
+        // Sends are bounded by their accounts, the session's own and its handles'; what goes beyond waits for a flush.
+        let sends = queue.limits().operations.saturating_mul(2);
+        if queue.tokens() >= sends.saturating_add(FLUSHES) {
+            return completion(self, Err(SendError::TooManyPosts { limit: FLUSHES }));
+        }
         if self.engine.state() == State::Open || self.engine.state() == State::Draining {
             self.engine
                 .queue_mut()
@@ -635,6 +641,10 @@ impl Drop for Session {
         self.end_mail();
     }
 }
+
+/// Flushes that may wait beside the sends: more are of somebody who gives up waiting and asks again, before a peer that
+/// does not read.
+const FLUSHES: usize = 1024;
 
 /// The shortest interval of a repeating timer.
 const LEAST_INTERVAL: Duration = Duration::from_millis(1);

@@ -185,6 +185,11 @@ impl<T> SendQueue<T> {
         self.wire
     }
 
+    /// Operations that wait and whose senders want to hear of their completion.
+    pub fn tokens(&self) -> usize {
+        self.tokens.len()
+    }
+
     /// Whether nothing waits, not even an empty operation.
     #[inline]
     pub fn is_empty(&self) -> bool {
