@@ -261,16 +261,23 @@ impl Executor {
         task
     }
 
-    /// Runs what was ready when it began; says whether more is.
+    /// Runs what was ready when it began; says whether more is. The queue is taken as a whole, so that a turn does not
+    /// look for the thread's slot more often than it must.
     fn run_ready(&mut self) -> bool {
-        let waiting = Local::with(|local| local.ready.borrow().len()).unwrap_or(0);
-        for _ in 0..waiting.min(TURNS_PER_ROUND) {
-            let Some(Some(task)) = Local::with(|local| local.ready.borrow_mut().pop_front()) else {
-                break;
-            };
+        let mut batch = Local::with(|local| local.ready.take()).unwrap_or_default();
+        for _ in 0..TURNS_PER_ROUND {
+            let Some(task) = batch.pop_front() else { break };
             self.run_task(task);
         }
-        Local::with(|local| !local.ready.borrow().is_empty()).unwrap_or(false)
+        let more = Local::with(|local| {
+            local.current.set(None);
+            let mut ready = local.ready.borrow_mut();
+            // What was not run comes before what has become ready meanwhile; the emptied storage is kept.
+            batch.append(&mut ready);
+            *ready = batch;
+            !ready.is_empty()
+        });
+        more.unwrap_or(false)
     }
 
     #[inline]
@@ -295,7 +302,6 @@ impl Executor {
         if !matches!(polled, Ok(Poll::Pending)) {
             self.finish(task.key, polled.is_err());
         }
-        Local::with(|local| local.current.set(None));
     }
 
     #[cold]
