@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, TryLockError};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 
 use super::LanesError;
 use super::executor::{Executor, Remote};
@@ -19,6 +19,7 @@ use super::executor::{Executor, Remote};
 pub(super) struct Manual {
     core: Arc<Mutex<Core>>,
     remote: Arc<Remote>,
+    handle: Handle,
 }
 
 struct Core {
@@ -50,6 +51,7 @@ impl Manual {
             Executor::new().map_err(LanesError::Start)?
         };
         let remote = executor.remote().clone();
+        let handle = runtime.handle().clone();
         let core = Core {
             executor,
             alarm: Alarm::default(),
@@ -58,7 +60,12 @@ impl Manual {
         Ok(Self {
             core: Arc::new(Mutex::new(core)),
             remote,
+            handle,
         })
+    }
+
+    pub(super) fn handle(&self) -> &Handle {
+        &self.handle
     }
 
     pub(super) fn remote(&self) -> &Arc<Remote> {
@@ -111,7 +118,7 @@ impl Manual {
         &self,
         turn: impl AsyncFnOnce(&mut Executor, &mut Alarm) -> T,
     ) -> Result<T, LanesError> {
-        if tokio::runtime::Handle::try_current().is_ok() {
+        if Handle::try_current().is_ok() {
             return Err(LanesError::InsideRuntime);
         }
         let mut core = match self.core.try_lock() {

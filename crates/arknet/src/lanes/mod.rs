@@ -318,6 +318,16 @@ impl Lanes {
         tenants.push(tenant);
     }
 
+    /// The runtime whose timers a wait goes by: the caller's where there is one, so that a lane that is blocked does not
+    /// stop its own deadline, otherwise one of these lanes.
+    fn clock(&self) -> tokio::runtime::Handle {
+        tokio::runtime::Handle::try_current().unwrap_or_else(|_| match &self.inner.model {
+            Model::Threads(threads) => threads.handle().clone(),
+            Model::Current(handle) => handle.clone(),
+            Model::Manual(manual) => manual.handle().clone(),
+        })
+    }
+
     /// Ends everything: servers and clients are shut down with this deadline, their tasks and all others are waited for
     /// until then, and the threads end in the background.
     ///
@@ -332,7 +342,7 @@ impl Lanes {
         for tenant in tenants.iter().filter_map(Weak::upgrade) {
             tenant.end(deadline);
         }
-        let left = self.inner.tasks.wait(deadline).await;
+        let left = self.inner.tasks.wait(deadline, &self.clock()).await;
         if let Model::Threads(threads) = &self.inner.model {
             threads.stop();
         }

@@ -1,11 +1,14 @@
 //! Counting the tasks of lanes, so that a shutdown can wait for them.
 
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use futures_util::FutureExt;
+use futures_util::future::{Either, select};
+use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 /// What [`Lanes::shutdown`](super::Lanes::shutdown) found.
@@ -38,26 +41,24 @@ impl Tasks {
         future.map(move |()| drop(guard))
     }
 
-    /// Waits until no task is left, or the deadline has passed; returns how many are left.
-    pub(super) async fn wait(&self, deadline: Instant) -> usize {
+    /// Waits until no task is left, or the deadline has passed by the clock of `runtime`; returns how many are left.
+    pub(super) async fn wait(&self, deadline: Instant, runtime: &Handle) -> usize {
+        let late = {
+            // Whoever awaits this may be in no runtime, or in one without timers.
+            let _inside = runtime.enter();
+            tokio::time::sleep_until(deadline.into())
+        };
+        let mut late = pin!(late);
         loop {
-            let ended = self.ended.notified();
-            let left = self.running.load(Ordering::Acquire);
-            if left == 0 || tokio_timeout(deadline, ended).await.is_err() {
+            let ended = pin!(self.ended.notified());
+            if self.running.load(Ordering::Acquire) == 0 {
+                return 0;
+            }
+            if let Either::Right(_) = select(ended, late.as_mut()).await {
                 return self.running.load(Ordering::Acquire);
             }
         }
     }
-}
-
-/// A timeout that needs no runtime of the caller's: where there is none, the future is simply awaited.
-async fn tokio_timeout<F: Future>(deadline: Instant, future: F) -> Result<F::Output, ()> {
-    if tokio::runtime::Handle::try_current().is_err() {
-        return Ok(future.await);
-    }
-    tokio::time::timeout_at(deadline.into(), future)
-        .await
-        .map_err(|_| ())
 }
 
 struct Guard(Arc<Tasks>);

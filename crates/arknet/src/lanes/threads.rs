@@ -106,12 +106,17 @@ impl Threads {
         }
     }
 
+    /// The first lane's runtime.
+    pub(super) fn handle(&self) -> &Handle {
+        match self {
+            Self::Pool { handle, .. } => handle,
+            Self::Single { lanes, .. } => &lanes[0].handle,
+        }
+    }
+
     /// Waits for a future on the calling thread, with the first lane's timers and sockets at hand.
     pub(super) fn block_on<F: Future>(&self, future: F) -> F::Output {
-        match self {
-            Self::Pool { handle, .. } => handle.block_on(future),
-            Self::Single { lanes, .. } => lanes[0].handle.block_on(future),
-        }
+        self.handle().block_on(future)
     }
 
     /// Ends the threads in the background. Tasks that are left are dropped there.

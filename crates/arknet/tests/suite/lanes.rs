@@ -225,3 +225,31 @@ fn a_task_that_does_not_end_is_reported() {
         Arc::strong_count(&alive) == 1
     });
 }
+
+/// Wakes the thread that waits.
+struct Unpark(std::thread::Thread);
+
+impl std::task::Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+#[test]
+fn a_shutdown_that_no_runtime_awaits_keeps_its_deadline() {
+    let lanes = Lanes::sharded(1).unwrap();
+    lanes.spawn(std::future::pending());
+    let waker = Arc::new(Unpark(std::thread::current())).into();
+    let mut shutdown = std::pin::pin!(lanes.shutdown(Duration::from_millis(50)));
+    let report = loop {
+        match shutdown
+            .as_mut()
+            .poll(&mut std::task::Context::from_waker(&waker))
+        {
+            std::task::Poll::Ready(report) => break report,
+            std::task::Poll::Pending => std::thread::park(),
+        }
+    };
+    assert!(!report.finished);
+    assert_eq!(report.tasks_left, 1);
+}
