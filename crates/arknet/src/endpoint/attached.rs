@@ -19,7 +19,7 @@ use super::outbox::Outbox;
 use super::shared::Shared;
 use super::take::Take;
 use super::timers::Action;
-use crate::drive::stream::{READS_PER_TURN, rest};
+use crate::drive::stream::READS_PER_TURN;
 use crate::io::now;
 use crate::lanes::lock;
 use arknet_proto::session::{Cause, Event, State};
@@ -442,7 +442,6 @@ fn closed(attached: &mut Attached, cause: Cause, cx: &Context<'_>) {
     core.publish();
     core.session.abandon();
     core.inbound.reset();
-    rest(core.inbound.buffer_mut());
     attached.inbox.end(reason.clone());
     attached.ended = Some(reason);
     attached.wake_owner(cx);

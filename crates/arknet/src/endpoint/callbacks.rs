@@ -9,7 +9,7 @@ use super::core::{Core, Read};
 use super::error::CloseReason;
 use super::handler::Handler;
 use super::timers::Action;
-use crate::drive::stream::{MESSAGES_PER_TURN, READS_PER_TURN, rest};
+use crate::drive::stream::{MESSAGES_PER_TURN, READS_PER_TURN};
 use crate::io::now;
 
 /// Rounds of flushing and telling at the end of a turn: an answer to a completion leaves in the same turn, but a handler
@@ -147,7 +147,6 @@ fn close<H: Handler>(
 ) -> CloseReason {
     core.publish();
     core.inbound.reset();
-    rest(core.inbound.buffer_mut());
     let reason = core.session.reason(cause);
     // Completions first: `on_close` is the last thing that a session does.
     core.session.abandon();

@@ -123,8 +123,7 @@ impl Wake for TaskWaker {
 
 struct Entry {
     generation: u64,
-    /// Elsewhere while it is being polled.
-    future: Option<Task>,
+    future: Task,
     state: Arc<TaskWaker>,
     waker: Waker,
 }
@@ -254,7 +253,7 @@ impl Executor {
         let waker = Waker::from(state.clone());
         slot.insert(Entry {
             generation,
-            future: Some(future),
+            future,
             state,
             waker,
         });
@@ -293,12 +292,9 @@ impl Executor {
         if entry.state.scheduled.load(Ordering::Relaxed) {
             entry.state.scheduled.swap(false, Ordering::AcqRel);
         }
-        let Some(future) = &mut entry.future else {
-            return;
-        };
         Local::with(|local| local.current.set(Some(task)));
         let mut cx = Context::from_waker(&entry.waker);
-        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut cx)));
+        let polled = catch_unwind(AssertUnwindSafe(|| entry.future.as_mut().poll(&mut cx)));
         if !matches!(polled, Ok(Poll::Pending)) {
             self.finish(task.key, polled.is_err());
         }
