@@ -97,6 +97,30 @@ impl Transport {
         }
     }
 
+    /// Shakes hands on a secure transport; a plain one has nothing to do. What arrives behind the handshake goes to
+    /// `plain`.
+    pub(crate) fn poll_handshake(
+        &mut self,
+        cx: &mut Context<'_>,
+        plain: &mut BytesMut,
+    ) -> Poll<Result<(), TransportError>> {
+        match self {
+            Self::Plain(_) => Poll::Ready(Ok(())),
+            #[cfg(feature = "tls")]
+            Self::Secure(secure) => secure.poll_handshake(cx, plain),
+        }
+    }
+
+    /// Bytes at the front of what waits that the system may have taken a part of, without [`Outgoing::advance`] having
+    /// been told: they lie in records that were begun. Of interest when the transport has failed.
+    pub(crate) fn in_doubt(&self) -> usize {
+        match self {
+            Self::Plain(_) => 0,
+            #[cfg(feature = "tls")]
+            Self::Secure(secure) => secure.in_doubt(),
+        }
+    }
+
     /// Ends the sending direction.
     pub(crate) fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), TransportError>> {
         match self {

@@ -60,6 +60,10 @@ impl Secure {
         self.start < self.outgoing.len()
     }
 
+    pub(super) fn in_doubt(&self) -> usize {
+        if self.start > 0 { self.sealed } else { 0 }
+    }
+
     /// Shakes hands. What arrives behind the handshake goes to `plain`.
     pub(crate) fn poll_handshake(
         &mut self,
