@@ -7,8 +7,13 @@ use arknet_proto::redis::{DecodeError, ServerError};
 #[non_exhaustive]
 pub enum Error {
     /// The server said no.
-    #[error("{0}")]
-    Server(ServerError),
+    #[error("{command}: {source}")]
+    Server {
+        /// To which command.
+        command: String,
+        /// What it said.
+        source: ServerError,
+    },
     /// The reply is not what the caller's type needs.
     #[error("{command}: {source}")]
     Decode {
@@ -17,4 +22,16 @@ pub enum Error {
         /// What does not fit.
         source: DecodeError,
     },
+}
+
+impl Error {
+    /// Of a reply that could not be decoded: the server's own error, if it is one.
+    #[cold]
+    pub(crate) fn from_decode(command: &str, error: DecodeError) -> Self {
+        let command = command.to_owned();
+        match error {
+            DecodeError::Server(source) => Self::Server { command, source },
+            source => Self::Decode { command, source },
+        }
+    }
 }

@@ -1,13 +1,16 @@
-//! Redis: typed commands, a client that many share, a pool of leases, pipelines.
+//! Redis: typed commands, and what runs them.
 
 pub use arknet_proto::redis::{
-    DecodeError, FromReply, ProtocolError, Reply, ReplyLimits, ServerError, ToArg, Value,
+    DecodeError, Double, Effects, Elements, FromReply, Pairs, ProtocolError, Reply, ReplyKind,
+    ReplyLimits, ServerError, ToArg, Value,
 };
-pub use batch::{Answers, Batch, Shareable};
-pub use command::{Command, LeaseCommand, cmd};
-pub use error::Error;
+
+pub use self::batch::{Answers, Batch, Shareable};
+pub use self::command::{Command, LeaseCommand, cmd};
+pub use self::error::Error;
 
 mod batch;
 mod command;
 pub mod commands;
 mod error;
+mod storage;

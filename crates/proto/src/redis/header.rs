@@ -8,13 +8,6 @@ use super::reply::ReplyKind;
 /// Digits of the largest number of 64 bits with a sign; so many never overflow one without.
 const MOST_DIGITS: usize = 19;
 
-/// A number with its line break: its value, and the bytes of both.
-#[derive(Clone, Copy)]
-pub(super) struct Number {
-    pub(super) value: i64,
-    pub(super) len: usize,
-}
-
 /// Digits at the start of `text`, and how many; at most [`MOST_DIGITS`], which fit.
 #[inline(always)]
 fn digits(text: &[u8]) -> (u64, usize) {
@@ -30,57 +23,127 @@ fn digits(text: &[u8]) -> (u64, usize) {
     (value, count)
 }
 
-/// Whether `text` begins with a line break; `None` if that is not known yet.
+/// What stands where a length should, behind the type byte.
+#[derive(Clone, Copy)]
+pub(super) enum Length {
+    /// A length; `len` bytes with its line break.
+    Of { value: u64, len: usize },
+    /// `-1`: no value, in RESP2.
+    Null,
+    /// `?`: of a length that is not known yet.
+    Streamed,
+    /// More bytes are needed.
+    More,
+    /// Something else.
+    Invalid,
+}
+
+/// The length at the start of `text`: digits without a sign and without needless zeros.
 #[inline(always)]
-fn line_break(text: &[u8]) -> Option<bool> {
-    match text {
-        [b'\r', b'\n', ..] => Some(true),
-        [] | [b'\r'] => None,
-        _ => Some(false),
+pub(super) fn length(text: &[u8]) -> Length {
+    let (value, count) = digits(text);
+    match text.get(count..) {
+        Some([b'\r', b'\n', ..]) if count == 1 || (count > 1 && text.first() != Some(&b'0')) => {
+            Length::Of {
+                value,
+                len: count + 2,
+            }
+        }
+        _ => unusual_length(text, count),
     }
 }
 
-/// The length behind the type byte of `of`: digits, no sign. `Ok(None)` if more bytes are needed.
-#[inline(always)]
-pub(super) fn length(text: &[u8], of: ReplyKind) -> Result<Option<Number>, ProtocolError> {
-    let (value, count) = digits(text);
-    match text.get(count..).and_then(line_break) {
-        Some(true) if count > 0 && (count == 1 || text.first() != Some(&b'0')) => {
-            let value = i64::try_from(value).map_err(|_| ProtocolError::InvalidLength { of })?;
-            Ok(Some(Number {
-                value,
-                len: count + 2,
-            }))
+#[cold]
+fn unusual_length(text: &[u8], count: usize) -> Length {
+    const NULL: &[u8] = b"-1\r\n";
+    const STREAMED: &[u8] = b"?\r\n";
+    if text.starts_with(NULL) {
+        Length::Null
+    } else if text.starts_with(STREAMED) {
+        Length::Streamed
+    } else if NULL.starts_with(text) || STREAMED.starts_with(text) {
+        Length::More
+    } else if count > 1 && text.first() == Some(&b'0') {
+        Length::Invalid
+    } else {
+        match text.get(count..) {
+            Some([] | [b'\r']) if count > 0 => Length::More,
+            _ => Length::Invalid,
         }
-        None if count < MOST_DIGITS || text.len() <= MOST_DIGITS + 1 => Ok(None),
-        _ => Err(ProtocolError::InvalidLength { of }),
     }
+}
+
+/// A number with a line break: its value, and the bytes of both.
+#[derive(Clone, Copy)]
+pub(super) struct Number {
+    pub(super) value: i64,
+    pub(super) len: usize,
 }
 
 /// The number behind a `:`. `Ok(None)` if more bytes are needed.
 #[inline(always)]
 pub(super) fn integer(text: &[u8]) -> Result<Option<Number>, ProtocolError> {
-    let invalid = ProtocolError::Invalid {
-        of: ReplyKind::Integer,
-    };
     let sign = usize::from(matches!(text.first(), Some(b'-' | b'+')));
     let unsigned = text.get(sign..).unwrap_or_default();
-    let (value, count) = digits(unsigned);
-    match unsigned.get(count..).and_then(line_break) {
-        Some(true) if count > 0 => {
-            let negative = text.first() == Some(&b'-');
-            let value = if negative {
-                0_i64.checked_sub_unsigned(value)
+    let (magnitude, count) = digits(unsigned);
+    match unsigned.get(count..) {
+        Some([b'\r', b'\n', ..]) if count > 0 => {
+            let value = if text.first() == Some(&b'-') {
+                0_i64.checked_sub_unsigned(magnitude)
             } else {
-                i64::try_from(value).ok()
+                i64::try_from(magnitude).ok()
             };
-            Ok(Some(Number {
-                value: value.ok_or(invalid)?,
-                len: sign + count + 2,
-            }))
+            let len = sign + count + 2;
+            match value {
+                Some(value) => Ok(Some(Number { value, len })),
+                None => Err(NOT_AN_INTEGER),
+            }
         }
-        None => Ok(None),
-        Some(_) => Err(invalid),
+        Some([]) => Ok(None),
+        Some([b'\r']) if count > 0 => Ok(None),
+        _ => Err(NOT_AN_INTEGER),
+    }
+}
+
+const NOT_AN_INTEGER: ProtocolError = ProtocolError::Invalid {
+    of: ReplyKind::Integer,
+};
+
+/// A line, behind the type byte.
+pub(super) enum Line<'a> {
+    /// All of it, without its line break.
+    Is(&'a [u8]),
+    /// More bytes are needed; the first `searched` ones need not be looked at again.
+    More { searched: usize },
+    /// One half of a line break without the other.
+    Broken,
+}
+
+/// Lines are shorter than this, mostly, and then quicker looked through than handed on.
+const SHORT_LINE: usize = 16;
+
+/// The line at the start of `text`, of which the first `searched` bytes hold no end.
+#[inline]
+pub(super) fn line(text: &[u8], searched: usize) -> Line<'_> {
+    let rest = text.get(searched..).unwrap_or_default();
+    let is_end = |byte: &u8| matches!(byte, b'\r' | b'\n');
+    let found = match rest.iter().take(SHORT_LINE).position(is_end) {
+        Some(found) => Some(found),
+        None => {
+            let rest = rest.get(SHORT_LINE..).unwrap_or_default();
+            memchr::memchr2(b'\r', b'\n', rest).map(|found| found + SHORT_LINE)
+        }
+    };
+    let Some(found) = found else {
+        return Line::More {
+            searched: text.len(),
+        };
+    };
+    let end = searched + found;
+    match text.get(end..) {
+        Some([b'\r', b'\n', ..]) => Line::Is(text.get(..end).unwrap_or_default()),
+        Some([b'\r']) => Line::More { searched: end },
+        _ => Line::Broken,
     }
 }
 
@@ -121,4 +184,40 @@ pub(super) fn is_big_number(text: &[u8]) -> bool {
         _ => text,
     };
     !unsigned.is_empty() && unsigned.iter().all(u8::is_ascii_digit)
+}
+
+/// Digits of the largest count.
+const MOST_COUNT_DIGITS: usize = 20;
+
+/// Appends a type byte, a count and a line break.
+#[inline(always)]
+pub(super) fn push(wire: &mut Vec<u8>, kind: u8, count: usize) {
+    if count < 10 {
+        wire.extend_from_slice(&[kind, b'0' + count as u8, b'\r', b'\n']);
+    } else {
+        push_long(wire, kind, count);
+    }
+}
+
+fn push_long(wire: &mut Vec<u8>, kind: u8, count: usize) {
+    let mut digits = [0; MOST_COUNT_DIGITS];
+    let mut rest = count;
+    let mut used = 0;
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        used += 1;
+        if rest == 0 {
+            break;
+        }
+    }
+    wire.push(kind);
+    wire.extend_from_slice(digits.get(MOST_COUNT_DIGITS - used..).unwrap_or_default());
+    wire.extend_from_slice(b"\r\n");
+}
+
+/// Bytes that [`push`] appends.
+pub(super) fn len(count: usize) -> usize {
+    let digits = count.checked_ilog10().map_or(1, |log| log as usize + 1);
+    digits + 3
 }

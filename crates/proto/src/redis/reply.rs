@@ -3,7 +3,6 @@
 use std::fmt;
 
 use super::error::{DecodeError, ServerError};
-use super::header;
 
 pub use self::elements::{Elements, Pairs};
 
