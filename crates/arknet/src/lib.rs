@@ -7,6 +7,8 @@ mod endpoint;
 mod error;
 mod io;
 mod link;
+#[cfg(feature = "redis")]
+pub mod redis;
 #[cfg(feature = "tcp")]
 pub mod tcp;
 #[cfg(feature = "tls")]

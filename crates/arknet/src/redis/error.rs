@@ -109,8 +109,13 @@ pub enum Error {
         error: Arc<ServerError>,
     },
     /// The server answered with an error.
-    #[error("redis answered: {0}")]
-    Server(ServerError),
+    #[error("redis refused {command}: {source}")]
+    Server {
+        /// The request.
+        command: Arc<str>,
+        /// What the server said.
+        source: Arc<ServerError>,
+    },
     /// The server broke the protocol, or a limit of what it may send. The connection is closed.
     #[error("reply of redis at {address}: {source}")]
     Protocol {
@@ -186,7 +191,7 @@ impl Error {
             Self::Tls { .. } => ErrorKind::Tls,
             Self::Auth { .. } => ErrorKind::Auth,
             Self::Handshake { .. } => ErrorKind::Handshake,
-            Self::Server(_) => ErrorKind::Server,
+            Self::Server { .. } => ErrorKind::Server,
             Self::Protocol { .. } => ErrorKind::Protocol,
             Self::Decode { .. } => ErrorKind::Decode,
             Self::Timeout { .. } => ErrorKind::Timeout,
@@ -216,7 +221,7 @@ impl Error {
     /// What became of the request.
     pub fn outcome(&self) -> Outcome {
         match self {
-            Self::Server(_) | Self::Decode { .. } => Outcome::Replied,
+            Self::Server { .. } | Self::Decode { .. } => Outcome::Replied,
             Self::Protocol { outcome, .. }
             | Self::Timeout { outcome, .. }
             | Self::Lost { outcome, .. } => *outcome,
@@ -237,7 +242,7 @@ impl Error {
     /// What the server said, if it answered with an error.
     pub fn server(&self) -> Option<&ServerError> {
         match self {
-            Self::Server(error) => Some(error),
+            Self::Server { source, .. } => Some(source),
             Self::Auth { error, .. } | Self::Handshake { error, .. } => Some(error),
             _ => None,
         }
@@ -255,11 +260,14 @@ impl Error {
         self
     }
 
-    /// The reply to `command` cannot be decoded; an error that the server sent is one of its own kind.
+    /// Of a reply to `command` that could not be decoded: the server's own error, if it is one.
     #[cold]
-    pub(crate) fn decode(command: &str, error: DecodeError) -> Self {
+    pub(crate) fn from_decode(command: &str, error: DecodeError) -> Self {
         match error {
-            DecodeError::Server(error) => Self::Server(error),
+            DecodeError::Server(source) => Self::Server {
+                command: command.into(),
+                source: Arc::new(source),
+            },
             source => Self::Decode {
                 command: command.into(),
                 source: Arc::new(source),
@@ -272,9 +280,12 @@ impl Error {
     }
 }
 
-impl From<ServerError> for Error {
-    fn from(error: ServerError) -> Self {
-        Self::Server(error)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_small_enough_to_be_returned_with_every_result() {
+        assert!(size_of::<Error>() <= 32, "{}", size_of::<Error>());
     }
 }
-
