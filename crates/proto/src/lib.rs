@@ -13,6 +13,7 @@ pub mod buf;
 pub mod endpoint;
 pub mod engine;
 pub mod framing;
+pub mod pool;
 pub mod reconnect;
 pub mod session;
 pub mod time;
