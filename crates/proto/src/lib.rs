@@ -17,3 +17,4 @@ pub mod pool;
 pub mod reconnect;
 pub mod session;
 pub mod time;
+pub mod uri;
