@@ -145,9 +145,7 @@ impl Handshake {
     /// Begins again, in RESP2. What the first flight's other commands say means nothing.
     fn fall_back(&mut self, wire: &mut Vec<u8>) {
         self.speaks = Speaks::Resp2;
-        self.steps
-            .iter_mut()
-            .for_each(|step| *step = Step::Ignored);
+        self.steps.iter_mut().for_each(|step| *step = Step::Ignored);
         self.introduce(wire);
     }
 }
