@@ -50,6 +50,16 @@ pub enum HandshakeError {
     Unexpected,
 }
 
+impl HandshakeError {
+    /// What the server said.
+    pub fn server(&self) -> Option<&ServerError> {
+        match self {
+            Self::Auth(error) | Self::Refused { error, .. } => Some(error),
+            Self::Unexpected => None,
+        }
+    }
+}
+
 impl Handshake {
     /// Begins a session, and appends the first flight.
     pub fn new(login: Login, wire: &mut Vec<u8>) -> Self {
