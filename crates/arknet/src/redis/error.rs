@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arknet_proto::redis::exchange::HandshakeError;
 use arknet_proto::redis::{DecodeError, ProtocolError, ServerError};
 
 use crate::error::{Blame, Outcome};
@@ -99,14 +100,12 @@ pub enum Error {
         error: Arc<ServerError>,
     },
     /// The server refused something else that a connection begins with.
-    #[error("begin a session with redis at {address}: {command} was refused: {error}")]
+    #[error("begin a session with redis at {address}: {source}")]
     Handshake {
         /// The server.
         address: Arc<Address>,
-        /// What was refused.
-        command: &'static str,
-        /// What it said.
-        error: Arc<ServerError>,
+        /// What was refused, and what the server said.
+        source: Arc<HandshakeError>,
     },
     /// The server answered with an error.
     #[error("redis refused {command}: {source}")]
@@ -171,13 +170,11 @@ pub enum Error {
         /// The command.
         command: Arc<str>,
     },
-    /// The command cannot be used on a lease. Nothing was sent.
-    #[error("{command} cannot be used on a lease: {reason}")]
+    /// The command has no reply of its own, and a lease waits for one: subscriptions have a subscriber. Nothing was sent.
+    #[error("{command} has no reply of its own: use a subscriber")]
     NotOnLease {
         /// The command.
         command: Arc<str>,
-        /// Why.
-        reason: &'static str,
     },
 }
 
@@ -243,7 +240,8 @@ impl Error {
     pub fn server(&self) -> Option<&ServerError> {
         match self {
             Self::Server { source, .. } => Some(source),
-            Self::Auth { error, .. } | Self::Handshake { error, .. } => Some(error),
+            Self::Auth { error, .. } => Some(error),
+            Self::Handshake { source, .. } => source.server(),
             _ => None,
         }
     }

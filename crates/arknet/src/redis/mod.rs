@@ -7,10 +7,13 @@ pub use arknet_proto::redis::{
 
 pub use self::batch::{Answers, Batch, Shareable};
 pub use self::command::{Command, LeaseCommand, cmd};
-pub use self::error::Error;
+pub use self::config::{Config, TlsMode};
+pub use self::error::{Doing, Error, ErrorKind};
+pub use arknet_proto::redis::exchange::Protocol;
 
 mod batch;
 mod command;
 pub mod commands;
+mod config;
 mod error;
 mod storage;

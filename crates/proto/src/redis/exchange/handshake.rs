@@ -50,6 +50,16 @@ pub enum HandshakeError {
     Unexpected,
 }
 
+impl HandshakeError {
+    /// What the server said.
+    pub fn server(&self) -> Option<&ServerError> {
+        match self {
+            Self::Auth(error) | Self::Refused { error, .. } => Some(error),
+            Self::Unexpected => None,
+        }
+    }
+}
+
 impl Handshake {
     /// Begins a session, and appends the first flight.
     pub fn new(login: Login, wire: &mut Vec<u8>) -> Self {
@@ -145,9 +155,7 @@ impl Handshake {
     /// Begins again, in RESP2. What the first flight's other commands say means nothing.
     fn fall_back(&mut self, wire: &mut Vec<u8>) {
         self.speaks = Speaks::Resp2;
-        self.steps
-            .iter_mut()
-            .for_each(|step| *step = Step::Ignored);
+        self.steps.iter_mut().for_each(|step| *step = Step::Ignored);
         self.introduce(wire);
     }
 }

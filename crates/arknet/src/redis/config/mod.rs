@@ -1,15 +1,16 @@
 //! How to reach a Redis server, and what may be expected of it.
 
+mod url;
+
 use std::fmt;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use arknet_proto::reconnect::ReconnectPolicy;
-use arknet_proto::redis::exchange::{Login, Protocol};
 use arknet_proto::redis::ReplyLimits;
+use arknet_proto::redis::exchange::{Login, Protocol};
 
 use super::Error;
-use crate::link::{Address, Keepalive, TcpOptions, ToAddress};
+use crate::link::{Address, Dialer, Keepalive, Place, TcpOptions, ToAddress};
 #[cfg(feature = "tls")]
 use crate::tls;
 
@@ -73,6 +74,36 @@ pub(super) struct Tls {
     name: Option<String>,
 }
 
+#[cfg(feature = "tls")]
+impl Tls {
+    /// The configuration and the name to verify, if there is to be TLS.
+    fn client(&self, address: &Address) -> Result<Option<(tls::ClientConfig, String)>, Error> {
+        let builder = tls::ClientConfig::builder().roots(self.roots.clone());
+        let builder = match self.mode {
+            TlsMode::Disabled => return Ok(None),
+            TlsMode::Required => builder.dangerous_accept_any_certificate(),
+            TlsMode::VerifyCa => builder.accept_any_name(),
+            TlsMode::VerifyFull => builder,
+        };
+        let builder = match &self.identity {
+            Some(identity) => builder.identity(identity.clone()),
+            None => builder,
+        };
+        let config = builder
+            .build()
+            .map_err(|error| Error::config(error.to_string()))?;
+        let host = self.name.clone().or_else(|| address.host());
+        match (host, self.mode) {
+            (Some(host), _) => Ok(Some((config, host))),
+            (None, TlsMode::VerifyFull) => Err(Error::config(
+                "TLS over a Unix domain socket needs the name to verify: tls_server_name",
+            )),
+            // It is sent and not looked at.
+            (None, _) => Ok(Some((config, "localhost".to_owned()))),
+        }
+    }
+}
+
 impl Config {
     /// The server at this address: `host:port`, `[::1]:6379`, `unix:/run/redis.sock`, a socket address, a host and a
     /// port. A name is resolved at each connect anew. All else has its default, which is on each setting.
@@ -85,6 +116,20 @@ impl Config {
             .to_address()
             .map_err(|error| Error::config(error.to_string()))?;
         Ok(Self::of(address))
+    }
+
+    /// The server of this URL: `redis://[user][:password@]host[:port][/database]`, `rediss://` for TLS, or a Unix domain
+    /// socket as `redis+unix://[user][:password@]/run/redis.sock` or `unix:/run/redis.sock`. The parts are
+    /// percent-encoded; an IPv6 address stands in brackets. Without a host it is `localhost`, without a port 6379.
+    ///
+    /// Behind a `?`, joined by `&`: `db`, `client_name`, `protocol` (2 or 3), `connect_timeout` and `request_timeout`
+    /// (`250ms`, `1.5s`; 0 is no limit), `tls` (`disabled`, `required`, `verify_ca`, `verify_full`), `tls_server_name`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Config`] says what is wrong with it, and shows none of its secrets.
+    pub fn from_url(url: &str) -> Result<Self, Error> {
+        url::read(url)
     }
 
     fn of(address: Address) -> Self {
@@ -213,9 +258,46 @@ impl Config {
         self
     }
 
+    /// How to connect: the address, the socket's options, TLS.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Config`] for what cannot work, before anything is tried.
+    pub(super) fn dialer(&self, place: Place) -> Result<Dialer, Error> {
+        self.check()?;
+        Ok(Dialer {
+            address: self.address.clone(),
+            options: self.tcp,
+            place,
+            #[cfg(feature = "tls")]
+            tls: self.tls.client(&self.address)?,
+        })
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let Some(name) = &self.login.client_name else {
+            return Ok(());
+        };
+        // What a server allows (`CLIENT SETNAME`): all printable characters but spaces.
+        if name.len() > MAX_CLIENT_NAME || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(Error::config(format!(
+                "a client name has at most {MAX_CLIENT_NAME} printable characters and no spaces"
+            )));
+        }
+        Ok(())
+    }
+
     /// Where the server is.
     pub fn address(&self) -> &Address {
         &self.address
+    }
+}
+
+impl std::str::FromStr for Config {
+    type Err = Error;
+
+    fn from_str(url: &str) -> Result<Self, Error> {
+        Self::from_url(url)
     }
 }
 
