@@ -65,6 +65,16 @@ impl<T> Clone for Backlog<T> {
     }
 }
 
+impl<T> std::fmt::Debug for Backlog<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let inner = lock(&self.inner);
+        f.debug_struct("Backlog")
+            .field("items", &inner.items.len())
+            .field("ended", &inner.ended)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<T> Backlog<T> {
     pub(super) fn new(bounds: Bounds) -> Self {
         let inner = Inner {
@@ -225,12 +235,7 @@ mod tests {
             assert!(backlog.push(item, 1));
         }
         let taken = drain(&backlog).0;
-        let expected = [
-            Next::Missed(2),
-            Next::Item(2),
-            Next::Item(3),
-            Next::Item(4),
-        ];
+        let expected = [Next::Missed(2), Next::Item(2), Next::Item(3), Next::Item(4)];
         assert_eq!(taken, expected);
     }
 
@@ -241,12 +246,7 @@ mod tests {
             assert!(backlog.push(item, 1));
         }
         let taken = drain(&backlog).0;
-        let expected = [
-            Next::Item(0),
-            Next::Item(1),
-            Next::Item(2),
-            Next::Missed(2),
-        ];
+        let expected = [Next::Item(0), Next::Item(1), Next::Item(2), Next::Missed(2)];
         assert_eq!(taken, expected);
         assert!(backlog.push(9, 1));
         assert_eq!(drain(&backlog).0, [Next::Item(9)]);

@@ -18,8 +18,6 @@ mod run;
 mod shared;
 mod slot;
 mod stats;
-#[cfg(test)]
-mod tests;
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -38,7 +36,7 @@ use super::batch::{Batch, Shareable};
 use super::config::Config;
 use super::error::Error;
 use crate::lanes::{Lanes, Tenant};
-use crate::link;
+use crate::link::{self, Place};
 
 /// A client that many tasks and threads share: one connection, pipelined by itself, made again when it is lost. Clones
 /// are the same client.
@@ -63,7 +61,7 @@ impl Client {
     ///
     /// [`Error::Config`], if the configuration cannot work.
     pub fn new(config: Config, lanes: &Lanes) -> Result<Self, Error> {
-        config.check()?;
+        config.dialer(Place::Here)?;
         let within = config.request_timeout;
         let shared = Shared::new(config);
         let tenant: Weak<dyn Tenant> = Arc::downgrade(&(shared.clone() as Arc<dyn Tenant>));

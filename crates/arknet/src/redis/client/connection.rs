@@ -311,9 +311,7 @@ impl<'a> Connection<'a> {
         let written = self.begin + self.outgoing.written() + self.transport.in_doubt() as u64;
         let mut state = self.shared.lock();
         let pending = &self.outgoing.bytes;
-        let lost = state
-            .ledger
-            .lose(written, pending, &cause, &mut self.ready);
+        let lost = state.ledger.lose(written, pending, &cause, &mut self.ready);
         state.counts.lost += lost as u64;
         if matches!(end, End::Closed) {
             state.cut += lost;

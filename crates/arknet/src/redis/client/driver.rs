@@ -1,12 +1,11 @@
 //! The task behind a client: it connects, runs the connection, and connects again.
 
 use std::collections::hash_map::RandomState;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::hash::{BuildHasher, Hasher};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use arknet_proto::reconnect::Reconnect;
 use futures_util::future::{Either, select};
@@ -25,14 +24,21 @@ pub(super) async fn drive(last: Last) {
     let shared = &*last.0;
     let mut reconnect = Reconnect::new(shared.config.reconnect.clone());
     loop {
-        let failed = match select(pin!(open(&shared.config, &shared.address)), pin!(idle(shared))).await {
+        let failed = match select(
+            pin!(open(&shared.config, &shared.address)),
+            pin!(idle(shared)),
+        )
+        .await
+        {
             Either::Left((Ok(opened), _)) => {
                 reconnect.succeeded();
                 match run(shared, opened).await {
                     End::Closed => return,
                     // Nothing was lost, and another server may be there already.
                     End::Retired => continue,
-                    End::Lost(cause) => cause.error(&shared.address, crate::error::Outcome::NotSent),
+                    End::Lost(cause) => {
+                        cause.error(&shared.address, crate::error::Outcome::NotSent)
+                    }
                 }
             }
             Either::Left((Err(error), _)) => {
@@ -132,9 +138,7 @@ impl Last {
             return;
         }
         // What a connection that was dropped with its task had written is not known.
-        let cut = state
-            .ledger
-            .lose(u64::MAX, &[], &Lost::Closed, &mut ready)
+        let cut = state.ledger.lose(u64::MAX, &[], &Lost::Closed, &mut ready)
             + state.ledger.fail_queued(&mut ready, unsent(&reason));
         state.counts.lost += cut as u64;
         let cut = cut + std::mem::take(&mut state.cut);

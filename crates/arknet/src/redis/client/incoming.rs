@@ -83,7 +83,10 @@ impl Incoming {
         let most = received.max(ROOM).saturating_mul(GROWTH);
         let wanted = match self.scanner.is_idle() {
             true => self.room,
-            false => self.scanner.needed(received).clamp(self.room, most.max(self.room)),
+            false => self
+                .scanner
+                .needed(received)
+                .clamp(self.room, most.max(self.room)),
         };
         if self.buffer.try_reclaim(wanted) {
             return;
@@ -186,7 +189,9 @@ impl Incoming {
     #[inline]
     pub(super) fn pushes(&self) -> impl Iterator<Item = &[u8]> {
         let bytes = self.wave().bytes;
-        self.pushes.iter().filter_map(|range| bytes.get(range.clone()))
+        self.pushes
+            .iter()
+            .filter_map(|range| bytes.get(range.clone()))
     }
 
     /// The wave has been dealt with.

@@ -292,12 +292,7 @@ impl Ledger {
 
     /// Fails the batches whose deadline has passed. What is queued leaves the stream, and is told if that was for want of
     /// a connection; the replies to the rest are thrown away when they come.
-    pub(super) fn expire(
-        &mut self,
-        now: Instant,
-        connecting: bool,
-        ready: &mut Ready,
-    ) -> Expired {
+    pub(super) fn expire(&mut self, now: Instant, connecting: bool, ready: &mut Ready) -> Expired {
         let mut expired = Expired::default();
         for index in 0..self.order.len() {
             let Some(place) = self.order.get(index).copied() else {
@@ -464,7 +459,9 @@ fn announce(slot: &mut Slot, ticket: Ticket, ready: &mut Ready) {
         Owner::Nobody => return,
         Owner::Future(waker) => {
             // The future is not asked again before it has polled, so its waker is not needed any more.
-            ready.wakers.push(std::mem::replace(waker, Waker::noop().clone()));
+            ready
+                .wakers
+                .push(std::mem::replace(waker, Waker::noop().clone()));
         }
         Owner::Callback(_) => ready.callbacks.push(ticket),
     }

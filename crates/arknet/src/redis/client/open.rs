@@ -4,8 +4,8 @@ use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
 
-use arknet_proto::redis::{ProtocolError, Scanner};
 use arknet_proto::redis::exchange::{Handshake, HandshakeError, Progress, Speaks};
+use arknet_proto::redis::{ProtocolError, Scanner};
 use bytes::{Buf, BytesMut};
 
 use super::outgoing::Outgoing;
@@ -23,7 +23,10 @@ pub(in crate::redis) struct Opened {
 }
 
 /// Makes a connection for the task that awaits this.
-pub(in crate::redis) async fn open(config: &Config, address: &Arc<Address>) -> Result<Opened, Error> {
+pub(in crate::redis) async fn open(
+    config: &Config,
+    address: &Arc<Address>,
+) -> Result<Opened, Error> {
     let deadline = link::after(config.connect_timeout);
     let opening = open_without_limit(config, address);
     match tokio::time::timeout_at(deadline.into(), opening).await {
@@ -131,17 +134,9 @@ impl Refusal {
                 address,
                 error: Arc::new(error),
             },
-            Self::Handshake(HandshakeError::Refused { command, error }) => Error::Handshake {
+            Self::Handshake(source) => Error::Handshake {
                 address,
-                command,
-                error: Arc::new(error),
-            },
-            Self::Handshake(_) => Error::Connect {
-                address,
-                source: Arc::new(io::Error::new(
-                    io::ErrorKind::InvalidData,
-                    "the server sent a reply that nobody asked for",
-                )),
+                source: Arc::new(source),
             },
         }
     }

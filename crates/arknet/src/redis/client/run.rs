@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::finish::{finish, refuse, with_scratch};
 use super::ledger::Ticket;
-use super::shared::Shared;
 use super::shareable;
+use super::shared::Shared;
 use crate::redis::batch::Batch;
 
 /// A request, by [`Client::run`](super::Client::run).
@@ -16,7 +16,6 @@ use crate::redis::batch::Batch;
 /// It is sent when it is first polled: dropped before that, it was never there. Dropped later, it is taken out of the
 /// queue if it was not yet handed to the connection; otherwise its reply is read to the end and thrown away.
 #[must_use = "a request that is not awaited is not sent"]
-#[derive(Debug)]
 pub struct Run<'a, B: Batch> {
     shared: &'a Shared,
     within: Option<Duration>,
@@ -51,6 +50,15 @@ impl<'a, B: Batch> Run<'a, B> {
             }
             Err(error) => Poll::Ready(refuse(batch, &error)),
         }
+    }
+}
+
+impl<B: Batch> std::fmt::Debug for Run<'_, B> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Run")
+            .field("request", &self.batch.as_ref().map(Batch::name))
+            .field("ticket", &self.ticket)
+            .finish_non_exhaustive()
     }
 }
 

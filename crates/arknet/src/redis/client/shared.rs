@@ -150,7 +150,9 @@ impl Shared {
             return Err(error);
         }
         let now = within.map(|_| state.now());
-        let deadline = now.zip(within).and_then(|(now, within)| now.checked_add(within));
+        let deadline = now
+            .zip(within)
+            .and_then(|(now, within)| now.checked_add(within));
         let ticket = state.ledger.submit(requests, deadline, encode);
         state.counts.submitted += requests as u64;
         let driver = state.rouse(now, deadline);
