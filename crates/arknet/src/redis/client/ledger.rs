@@ -27,11 +27,6 @@ pub(super) struct Ready {
     pub(super) callbacks: Vec<Ticket>,
 }
 
-impl Ready {
-    pub(super) fn is_empty(&self) -> bool {
-        self.wakers.is_empty() && self.callbacks.is_empty()
-    }
-}
 
 /// A reply that answers no request: the stream cannot be trusted any more.
 #[derive(Debug, Eq, PartialEq)]
@@ -467,3 +462,6 @@ fn announce(slot: &mut Slot, ticket: Ticket, ready: &mut Ready) {
     }
     slot.ready = true;
 }
+
+#[cfg(test)]
+mod tests;
