@@ -1,0 +1,3 @@
+//! The Redis protocol, RESP2 and RESP3, without IO.
+
+pub mod server;
