@@ -5,6 +5,7 @@ pub mod lanes;
 mod drive;
 mod endpoint;
 mod io;
+pub mod pool;
 #[cfg(feature = "tcp")]
 pub mod tcp;
 #[cfg(feature = "tls")]
