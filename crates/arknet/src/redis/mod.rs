@@ -11,6 +11,7 @@ pub use self::client::{Client, Push, PushEvent, Pushes, Report, Run, Stats};
 pub use self::command::{Command, LeaseCommand, cmd};
 pub use self::config::{Config, TlsMode};
 pub use self::error::{Doing, Error, ErrorKind};
+pub use arknet_proto::reconnect::{Backoff, ReconnectPolicy};
 pub use arknet_proto::redis::exchange::Protocol;
 
 mod backlog;

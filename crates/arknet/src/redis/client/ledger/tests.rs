@@ -46,7 +46,7 @@ impl Story {
     /// A write takes what is queued.
     fn take(&mut self) -> Vec<String> {
         let mut out = Vec::new();
-        self.ledger.take_wire(&mut out);
+        self.ledger.take_wire(&mut out, None);
         let taken = names(&out);
         self.sent.extend(taken.iter().cloned());
         self.pending = out;
