@@ -11,8 +11,11 @@ pub use self::client::{Client, Push, PushEvent, Pushes, Report, Run, Stats};
 pub use self::command::{Command, LeaseCommand, cmd};
 pub use self::config::{Config, TlsMode};
 pub use self::error::{Doing, Error, ErrorKind};
+pub use self::subscriber::{
+    GapReason, Subscriber, SubscriberConfig, SubscriberEvent, SubscriberHandle,
+};
 pub use arknet_proto::reconnect::{Backoff, ReconnectPolicy};
-pub use arknet_proto::redis::exchange::Protocol;
+pub use arknet_proto::redis::exchange::{Protocol, SubscriptionKind};
 
 mod backlog;
 mod batch;
@@ -22,3 +25,4 @@ pub mod commands;
 mod config;
 mod error;
 mod storage;
+mod subscriber;
