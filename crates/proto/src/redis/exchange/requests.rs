@@ -184,12 +184,18 @@ mod tests {
     #[test]
     fn a_batch_is_taken_apart_into_requests_and_words() {
         let mut wire = Vec::new();
-        Command::new("SET").arg("k").arg("\r\n$1").encode_to(&mut wire);
+        Command::new("SET")
+            .arg("k")
+            .arg("\r\n$1")
+            .encode_to(&mut wire);
         Command::new("CLIENT INFO").encode_to(&mut wire);
         let words: Vec<Vec<&[u8]>> = Requests::new(&wire)
             .map(|request| request.words().collect())
             .collect();
-        assert_eq!(words, [vec![&b"SET"[..], b"k", b"\r\n$1"], vec![b"CLIENT", b"INFO"]]);
+        assert_eq!(
+            words,
+            [vec![&b"SET"[..], b"k", b"\r\n$1"], vec![b"CLIENT", b"INFO"]]
+        );
         wire.pop();
         assert_eq!(Requests::new(&wire).count(), 1, "the second is not whole");
     }
@@ -201,12 +207,46 @@ mod tests {
         for (command, expected) in [
             (Command::new("blpop").arg("a").arg("b").arg(1), second),
             (Command::new("BRPOP").arg("a").arg(0), forever),
-            (Command::new("BLMPOP").arg("1.0").arg(1).arg("a").arg("LEFT"), second),
-            (Command::new("BLMOVE").arg("a").arg("b").arg("LEFT").arg("LEFT").arg("1"), second),
+            (
+                Command::new("BLMPOP")
+                    .arg("1.0")
+                    .arg(1)
+                    .arg("a")
+                    .arg("LEFT"),
+                second,
+            ),
+            (
+                Command::new("BLMOVE")
+                    .arg("a")
+                    .arg("b")
+                    .arg("LEFT")
+                    .arg("LEFT")
+                    .arg("1"),
+                second,
+            ),
             (Command::new("WAIT").arg(1).arg(1000), second),
-            (Command::new("XREAD").arg("BLOCK").arg(1000).arg("STREAMS").arg("s").arg("$"), second),
-            (Command::new("XREAD").arg("block").arg(0).arg("STREAMS").arg("s").arg("$"), forever),
-            (Command::new("XREAD").arg("STREAMS").arg("s").arg("0"), Nature::Usual),
+            (
+                Command::new("XREAD")
+                    .arg("BLOCK")
+                    .arg(1000)
+                    .arg("STREAMS")
+                    .arg("s")
+                    .arg("$"),
+                second,
+            ),
+            (
+                Command::new("XREAD")
+                    .arg("block")
+                    .arg(0)
+                    .arg("STREAMS")
+                    .arg("s")
+                    .arg("$"),
+                forever,
+            ),
+            (
+                Command::new("XREAD").arg("STREAMS").arg("s").arg("0"),
+                Nature::Usual,
+            ),
             (Command::new("DEBUG SLEEP").arg(1), second),
             (Command::new("BLPOP").arg("a").arg("soon"), Nature::Usual),
             (Command::new("BLPOP").arg("a").arg(-1), Nature::Usual),
@@ -219,7 +259,10 @@ mod tests {
     #[test]
     fn what_is_not_answered_by_one_reply_is_known() {
         for (command, expected) in [
-            (Command::new("CLIENT").arg("reply").arg("OFF"), Nature::Silences),
+            (
+                Command::new("CLIENT").arg("reply").arg("OFF"),
+                Nature::Silences,
+            ),
             (Command::new("CLIENT REPLY").arg("ON"), Nature::Silences),
             (Command::new("CLIENT INFO"), Nature::Usual),
             (Command::new("ssubscribe").arg("c"), Nature::Subscribes),
