@@ -27,9 +27,9 @@ pub(super) use self::driver::random;
 pub(super) use self::open::{Opened, open};
 pub(super) use self::outgoing::Outgoing;
 pub use self::pushes::{Push, PushEvent, Pushes};
-pub use self::report::Report;
+pub use self::report::ClientReport;
 pub use self::run::Run;
-pub use self::stats::Stats;
+pub use self::stats::ClientStats;
 
 use self::driver::{Last, drive};
 use self::shared::{Phase, Shared};
@@ -38,7 +38,7 @@ use super::batch::{Batch, Shareable};
 use super::config::Config;
 use super::error::Error;
 use crate::lanes::{Lanes, Tenant};
-use crate::link::{self, Place};
+use crate::link;
 
 /// A client that many tasks and threads share: one connection, pipelined by itself, made again when it is lost. Clones
 /// are the same client.
@@ -63,9 +63,8 @@ impl Client {
     ///
     /// [`Error::Config`], if the configuration cannot work.
     pub fn new(config: Config, lanes: &Lanes) -> Result<Self, Error> {
-        config.dialer(Place::Here)?;
         let within = config.request_timeout;
-        let shared = Shared::new(config);
+        let shared = Shared::new(config)?;
         let tenant: Weak<dyn Tenant> = Arc::downgrade(&(shared.clone() as Arc<dyn Tenant>));
         lanes.admit(tenant);
         lanes.next().spawn(drive(Last(shared.clone())));
@@ -135,7 +134,7 @@ impl Client {
     }
 
     /// Whether there is a connection at this moment, and what has been counted.
-    pub fn stats(&self) -> Stats {
+    pub fn stats(&self) -> ClientStats {
         self.shared.stats()
     }
 
@@ -143,7 +142,7 @@ impl Client {
     /// left is cut. Handles that survive refuse everything with [`Error::Closed`].
     ///
     /// Dropping this future leaves the client closing.
-    pub async fn close(&self, within: Duration) -> Report {
+    pub async fn close(&self, within: Duration) -> ClientReport {
         self.shared.close(link::after(within));
         self.shared.end().await
     }
@@ -168,7 +167,7 @@ impl Drop for Client {
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
-            .field("address", &self.shared.address)
+            .field("address", &self.shared.node.address)
             .finish_non_exhaustive()
     }
 }
@@ -188,7 +187,7 @@ impl Shared {
     }
 
     /// Waits for the end.
-    async fn end(&self) -> Report {
+    async fn end(&self) -> ClientReport {
         loop {
             let changed = self.changed.notified();
             if let Some(report) = self.lock().report {
@@ -205,7 +204,7 @@ impl Shared {
         self.receivers.add(limit, overflow)
     }
 
-    fn stats(&self) -> Stats {
+    fn stats(&self) -> ClientStats {
         let state = self.lock();
         let connected = matches!(state.phase, Phase::Open);
         state.counts.stats(

@@ -7,13 +7,17 @@ pub use arknet_proto::redis::{
 
 pub use self::backlog::Overflow;
 pub use self::batch::{Answers, Batch, Shareable};
-pub use self::client::{Client, Push, PushEvent, Pushes, Report, Run, Stats};
+pub use self::client::{Client, ClientReport, ClientStats, Push, PushEvent, Pushes, Run};
 pub use self::command::{Command, LeaseCommand, cmd};
 pub use self::config::{Config, TlsMode};
 pub use self::error::{Doing, Error, ErrorKind};
+pub use self::lease::Lease;
+pub use self::node::ResetPolicy;
+pub use self::pool::{Pool, Stats};
 pub use self::subscriber::{
     GapReason, Subscriber, SubscriberConfig, SubscriberEvent, SubscriberHandle,
 };
+pub use self::transaction::{Commit, Transaction};
 pub use arknet_proto::reconnect::{Backoff, ReconnectPolicy};
 pub use arknet_proto::redis::exchange::{Protocol, SubscriptionKind};
 
@@ -23,6 +27,11 @@ mod client;
 mod command;
 pub mod commands;
 mod config;
+mod connection;
 mod error;
+mod lease;
+mod node;
+mod pool;
 mod storage;
 mod subscriber;
+mod transaction;

@@ -24,7 +24,7 @@ use self::driver::{Last, drive};
 use self::event::Sink;
 use self::shared::{Shared, Verb};
 use super::backlog::{Backlog, Next};
-use super::client::Report;
+use super::client::ClientReport;
 use super::error::Error;
 use crate::lanes::{Lanes, Tenant};
 use crate::link;
@@ -138,8 +138,7 @@ impl Drop for Subscriber {
 }
 
 fn start(config: SubscriberConfig, lanes: &Lanes, sink: Sink) -> Result<SubscriberHandle, Error> {
-    config.check()?;
-    let shared = Shared::new(config);
+    let shared = Shared::new(config)?;
     let tenant: Weak<dyn Tenant> = Arc::downgrade(&(shared.clone() as Arc<dyn Tenant>));
     lanes.admit(tenant);
     let last = Last::new(shared.clone(), sink);
@@ -262,7 +261,7 @@ impl SubscriberHandle {
     }
 
     /// Closes the connection, within this time, and ends the subscriber. Events that wait can still be received.
-    pub async fn close(&self, within: Duration) -> Report {
+    pub async fn close(&self, within: Duration) -> ClientReport {
         self.shared.close(link::after(within));
         self.shared.end().await
     }

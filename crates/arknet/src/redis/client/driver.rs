@@ -14,7 +14,7 @@ use super::connection::{Connection, End, tell};
 use super::finish::Lost;
 use super::ledger::Ready;
 use super::open::{Opened, open};
-use super::report::Report;
+use super::report::ClientReport;
 use super::shared::{Phase, Shared, unsent};
 use crate::link::{self, Deadline};
 use crate::redis::error::{Error, ErrorKind};
@@ -24,12 +24,7 @@ pub(super) async fn drive(last: Last) {
     let shared = &*last.0;
     let mut reconnect = Reconnect::new(shared.config.reconnect.clone());
     loop {
-        let failed = match select(
-            pin!(open(&shared.config, &shared.address)),
-            pin!(idle(shared)),
-        )
-        .await
-        {
+        let failed = match select(pin!(open(&shared.node)), pin!(idle(shared))).await {
             Either::Left((Ok(opened), _)) => {
                 reconnect.succeeded();
                 match run(shared, opened).await {
@@ -37,7 +32,7 @@ pub(super) async fn drive(last: Last) {
                     // Nothing was lost, and another server may be there already.
                     End::Retired => continue,
                     End::Lost(cause) => {
-                        cause.error(&shared.address, crate::error::Outcome::NotSent)
+                        cause.error(&shared.node.address, crate::error::Outcome::NotSent)
                     }
                 }
             }
@@ -147,7 +142,7 @@ impl Last {
         self.0.receivers.end();
         tell(&self.0, &mut ready);
         // Who waits for the end finds that everybody has been told.
-        self.0.lock().report = Some(Report {
+        self.0.lock().report = Some(ClientReport {
             finished: cut == 0,
             cut,
         });

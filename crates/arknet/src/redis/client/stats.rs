@@ -4,7 +4,7 @@
 /// ten, since the client was made.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Stats {
+pub struct ClientStats {
     /// Whether there is a connection.
     pub connected: bool,
     /// Requests that wait for their reply, sent or not.
@@ -46,7 +46,12 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    pub(super) fn stats(&self, connected: bool, waiting: usize, queued_bytes: usize) -> Stats {
+    pub(super) fn stats(
+        &self,
+        connected: bool,
+        waiting: usize,
+        queued_bytes: usize,
+    ) -> ClientStats {
         let Self {
             submitted,
             refused,
@@ -58,7 +63,7 @@ impl Counts {
             failed_connects,
             pushes,
         } = *self;
-        Stats {
+        ClientStats {
             connected,
             waiting,
             queued_bytes,

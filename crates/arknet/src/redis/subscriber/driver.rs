@@ -15,7 +15,7 @@ use super::event::Sink;
 use super::shared::Shared;
 use crate::error::Outcome;
 use crate::link::{self, Deadline};
-use crate::redis::client::{Report, open, random};
+use crate::redis::client::{ClientReport, open, random};
 use crate::redis::error::{Error, ErrorKind};
 
 /// Runs a subscriber until it is closed, nobody listens any more, or its policy says that it connects no more.
@@ -25,7 +25,7 @@ pub(super) async fn drive(mut last: Last) {
     let mut reconnect = Reconnect::new(config.reconnect.clone());
     let mut gap: Option<Instant> = None;
     loop {
-        let opening = pin!(open(config, &shared.address));
+        let opening = pin!(open(&shared.node));
         let failed = match select(opening, pin!(idle(&shared))).await {
             Either::Left((Ok(opened), _)) => {
                 reconnect.succeeded();
@@ -34,11 +34,7 @@ pub(super) async fn drive(mut last: Last) {
                     End::Closed => return,
                     End::Lost { error, gap: since } => {
                         gap = since;
-                        Error::Lost {
-                            address: shared.address.clone(),
-                            source: Arc::new(error),
-                            outcome: Outcome::NotSent,
-                        }
+                        shared.node.lost(error).with_outcome(Outcome::NotSent)
                     }
                 }
             }
@@ -121,7 +117,7 @@ impl Last {
             waiter.tell(Err(reason.clone()));
             cut += 1;
         }
-        state.report = Some(Report {
+        state.report = Some(ClientReport {
             finished: cut == 0,
             cut,
         });
