@@ -5,6 +5,8 @@ pub mod lanes;
 mod drive;
 mod endpoint;
 mod io;
+#[cfg(feature = "redis")]
+pub mod redis;
 #[cfg(feature = "tcp")]
 pub mod tcp;
 #[cfg(feature = "tls")]

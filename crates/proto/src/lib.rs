@@ -14,5 +14,6 @@ pub mod endpoint;
 pub mod engine;
 pub mod framing;
 pub mod reconnect;
+pub mod redis;
 pub mod session;
 pub mod time;
