@@ -5,12 +5,19 @@ pub use arknet_proto::redis::{
     ReplyLimits, ServerError, ToArg, Value,
 };
 
+pub use self::backlog::Overflow;
 pub use self::batch::{Answers, Batch, Shareable};
+pub use self::client::{Client, Push, PushEvent, Pushes, Report, Run, Stats};
 pub use self::command::{Command, LeaseCommand, cmd};
-pub use self::error::Error;
+pub use self::config::{Config, TlsMode};
+pub use self::error::{Doing, Error, ErrorKind};
+pub use arknet_proto::redis::exchange::Protocol;
 
+mod backlog;
 mod batch;
+mod client;
 mod command;
 pub mod commands;
+mod config;
 mod error;
 mod storage;
