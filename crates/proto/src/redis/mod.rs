@@ -35,4 +35,5 @@ mod header;
 mod limits;
 mod reply;
 mod scan;
+pub mod server;
 mod value;
