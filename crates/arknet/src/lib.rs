@@ -7,6 +7,7 @@ mod endpoint;
 mod error;
 mod io;
 mod link;
+pub mod pool;
 #[cfg(feature = "redis")]
 pub mod redis;
 #[cfg(feature = "tcp")]

@@ -329,6 +329,7 @@ impl Engine {
     pub fn close(&mut self) {
         self.closed = true;
         self.asked = false;
+        self.due = None;
         while let Some(waiter) = self.waiters.refuse_first(Refusal::Closed) {
             self.actions.push_back(Action::Wake(waiter));
         }

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::requests::Requests;
+
 /// The batches of requests on one connection that wait for replies, oldest first. `T` says who waits.
 ///
 /// A batch is one or several requests whose bytes follow each other. The stream of all bytes has one offset, counted by
@@ -152,32 +154,12 @@ impl Fate {
     /// carried these out, and none of the others.
     pub fn begun(self, wire: &[u8]) -> usize {
         let written = usize::try_from(self.written).unwrap_or(usize::MAX);
-        let (mut begun, mut at) = (0, 0);
-        while at < written {
-            begun += 1;
-            let Some(length) = wire.get(at..).and_then(request_length) else {
-                break;
-            };
-            at += length;
-        }
-        begun
+        let mut at = 0;
+        let begins = Requests::new(wire).map(|request| {
+            let begin = at;
+            at += request.wire_len();
+            begin
+        });
+        begins.take_while(|begin| *begin < written).count()
     }
-}
-
-/// Bytes of the request at the start of `wire`, as [`Command`](crate::redis::Command) encodes it.
-fn request_length(wire: &[u8]) -> Option<usize> {
-    let (words, mut at) = header(wire, b'*')?;
-    for _ in 0..words {
-        let (length, end) = header(wire.get(at..)?, b'$')?;
-        at = at.checked_add(end)?.checked_add(length)?.checked_add(2)?;
-    }
-    (at <= wire.len()).then_some(at)
-}
-
-/// The number on a line of this type, and the bytes of the line.
-fn header(wire: &[u8], kind: u8) -> Option<(usize, usize)> {
-    let rest = wire.strip_prefix(&[kind])?;
-    let end = rest.windows(2).position(|pair| pair == b"\r\n")?;
-    let number = std::str::from_utf8(rest.get(..end)?).ok()?.parse().ok()?;
-    Some((number, end + 3))
 }

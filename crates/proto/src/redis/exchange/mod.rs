@@ -8,6 +8,7 @@ mod dirt;
 mod handshake;
 mod in_flight;
 mod login;
+mod requests;
 mod reset;
 mod step;
 
@@ -15,4 +16,5 @@ pub use dirt::Dirt;
 pub use handshake::{Handshake, HandshakeError, Progress};
 pub use in_flight::{Answered, Fate, InFlight};
 pub use login::{Login, Protocol, Speaks};
+pub use requests::{Nature, Request, Requests};
 pub use reset::{ResetError, ResetFlight, Resetting};
