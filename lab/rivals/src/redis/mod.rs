@@ -8,10 +8,10 @@ mod decode;
 mod drive;
 mod load;
 mod meter;
+mod ours;
 mod peers;
 mod place;
 mod seed;
-mod server;
 mod variant;
 mod work;
 mod yardstick;
@@ -19,6 +19,7 @@ mod yardstick;
 use std::io;
 use std::process::ExitCode;
 
+use arknet_testkit::servers::redis::{Options, RedisServer};
 use clap::Args;
 
 pub(crate) use self::load::Load;
@@ -78,7 +79,7 @@ pub(crate) fn run_one(variant: &str, load: &Load) -> Result<Sample, Failure> {
         Some(_) => None,
         None => Some(start()?),
     };
-    let address = own.as_ref().map(server::RedisServer::addr).or(load.address);
+    let address = own.as_ref().map(RedisServer::addr).or(load.address);
     let load = Load {
         address,
         ..load.clone()
@@ -87,6 +88,6 @@ pub(crate) fn run_one(variant: &str, load: &Load) -> Result<Sample, Failure> {
     (variant.run)(&load)
 }
 
-fn start() -> Result<server::RedisServer, Failure> {
-    server::RedisServer::start().map_err(Failure::library("starting a server"))
+fn start() -> Result<RedisServer, Failure> {
+    RedisServer::start(Options::default()).map_err(Failure::library("starting a server"))
 }

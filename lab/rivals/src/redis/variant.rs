@@ -4,7 +4,7 @@
 
 use super::load::Load;
 use super::work::Kind;
-use super::{decode, peers};
+use super::{decode, ours, peers};
 use crate::failure::Failure;
 use crate::sample::Sample;
 
@@ -24,7 +24,10 @@ const fn variant(name: &'static str, run: fn(&Load) -> Result<Sample, Failure>) 
 /// On a shared connection. `client` is ours where it is at its best, in lanes of its own;
 /// `client current` runs in the same kind of tokio runtime as the peers.
 const SHARED: Taking = Taking {
-    ours: &[],
+    ours: &[
+        variant("client", ours::client),
+        variant("client current", ours::client_current),
+    ],
     peers: &[
         variant("redis", peers::redis_rs::shared),
         variant("fred", peers::fred::shared),
@@ -49,7 +52,7 @@ const POOLED: Taking = Taking {
 
 /// A decoder alone, up to its own frame.
 const DECODING: Taking = Taking {
-    ours: &[],
+    ours: &[variant("reply", decode::ours::run)],
     peers: &[
         variant("redis", decode::redis_rs::run),
         variant("redis-protocol", decode::redis_protocol::run),

@@ -1,0 +1,65 @@
+//! Ours, with its defaults: the shared client, and the pool's leases, which reset what a lease
+//! leaves behind.
+
+use arknet::Lanes;
+use arknet::redis::commands::strings;
+use arknet::redis::{Client, Config};
+use bytes::Bytes;
+
+use super::drive::{self, Shared};
+use super::load::Load;
+use super::place::Place;
+use crate::failure::Failure;
+use crate::sample::Sample;
+
+/// The shared client in lanes of its own, with the tasks beside it.
+pub(crate) fn client(load: &Load) -> Result<Sample, Failure> {
+    shared(load, &Place::lanes(load.threads)?)
+}
+
+/// The shared client in a tokio runtime, as the peers.
+pub(crate) fn client_current(load: &Load) -> Result<Sample, Failure> {
+    shared(load, &Place::tokio(load.threads)?)
+}
+
+fn shared(load: &Load, place: &Place) -> Result<Sample, Failure> {
+    let config = config(load)?;
+    let client = place.block_on(async {
+        let client = Client::connect(config, &lanes(place)?).await;
+        client.map_err(Failure::library("connecting"))
+    })?;
+    drive::shared(load, place, &client)
+}
+
+fn config(load: &Load) -> Result<Config, Failure> {
+    let address = load.server()?;
+    Config::new(address).map_err(Failure::library("naming the server"))
+}
+
+/// The lanes of a place; of a runtime, from inside of it.
+fn lanes(place: &Place) -> Result<Lanes, Failure> {
+    match place {
+        Place::Lanes(lanes) => Ok(lanes.clone()),
+        Place::Tokio(_) => Lanes::current().map_err(Failure::library("finding the runtime")),
+    }
+}
+
+fn asking(error: arknet::redis::Error) -> Failure {
+    Failure::library("a request")(error)
+}
+
+impl Shared for Client {
+    type Bytes = Bytes;
+
+    async fn get(&self, key: &str) -> Result<String, Failure> {
+        self.run(strings::get(key)).await.map_err(asking)
+    }
+
+    async fn get_bytes(&self, key: &str) -> Result<Bytes, Failure> {
+        self.run(strings::get(key)).await.map_err(asking)
+    }
+
+    async fn pipeline(&self, _: &[String]) -> Result<Vec<String>, Failure> {
+        Err(Failure::Usage("not yet".to_owned()))
+    }
+}
