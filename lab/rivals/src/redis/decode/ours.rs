@@ -34,7 +34,7 @@ pub(crate) fn run(load: &Load) -> Result<Sample, Failure> {
             let strings = typed::<Vec<String>>(reply)?;
             Ok(bytes(strings.iter().map(String::as_bytes)))
         }),
-        _ => pass::run(load, decoder, unread),
+        _ => pass::run(load, decoder, |reply| unread(reply)),
     }
 }
 
