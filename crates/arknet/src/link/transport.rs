@@ -121,6 +121,15 @@ impl Transport {
         }
     }
 
+    /// Bytes at the front of what waits that lie sealed in records, and will be handed over whatever becomes of them.
+    pub(crate) fn committed(&self) -> usize {
+        match self {
+            Self::Plain(_) => 0,
+            #[cfg(feature = "tls")]
+            Self::Secure(secure) => secure.committed(),
+        }
+    }
+
     /// Ends the sending direction.
     pub(crate) fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), TransportError>> {
         match self {

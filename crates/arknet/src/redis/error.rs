@@ -161,6 +161,9 @@ pub enum Error {
         /// Its limit.
         limit: usize,
     },
+    /// No connection of the pool is idle, and the caller does not wait for one.
+    #[error("acquire a connection: none is idle")]
+    NoneIdle,
     /// The client, the pool or the connection is closed. Nothing was sent.
     #[error("redis: closed")]
     Closed,
@@ -170,8 +173,9 @@ pub enum Error {
         /// The command.
         command: Arc<str>,
     },
-    /// The command has no reply of its own, and a lease waits for one: subscriptions have a subscriber. Nothing was sent.
-    #[error("{command} has no reply of its own: use a subscriber")]
+    /// The command is not answered by one reply of its own, and a lease waits for that: subscriptions have a
+    /// [`Subscriber`](super::Subscriber). Nothing was sent.
+    #[error("{command} is not answered as others are, and cannot be run with them on a lease")]
     NotOnLease {
         /// The command.
         command: Arc<str>,
@@ -193,7 +197,7 @@ impl Error {
             Self::Decode { .. } => ErrorKind::Decode,
             Self::Timeout { .. } => ErrorKind::Timeout,
             Self::Lost { .. } => ErrorKind::Lost,
-            Self::Full { .. } => ErrorKind::Full,
+            Self::Full { .. } | Self::NoneIdle => ErrorKind::Full,
             Self::Closed => ErrorKind::Closed,
             Self::NotOnShared { .. } | Self::NotOnLease { .. } => ErrorKind::Refused,
         }

@@ -60,6 +60,10 @@ impl Secure {
         self.start < self.outgoing.len()
     }
 
+    pub(super) fn committed(&self) -> usize {
+        self.sealed
+    }
+
     pub(super) fn in_doubt(&self) -> usize {
         if self.start > 0 { self.sealed } else { 0 }
     }

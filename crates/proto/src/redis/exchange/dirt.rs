@@ -32,7 +32,7 @@ impl Dirt {
         if effects == Effects::NONE {
             return;
         }
-        self.session |= effects.dirties_session() || effects.subscribes();
+        self.session |= effects.contains(Effects::DIRTIES_SESSION);
         self.beyond_reset |= effects.no_reply();
         if effects.contains(Effects::CLOSES_TRANSACTION) {
             self.transaction = false;
@@ -55,8 +55,13 @@ impl Dirt {
         self == Self::CLEAN
     }
 
-    /// Whether keys are watched, or a transaction is open.
-    pub fn in_transaction(self) -> bool {
+    /// Whether there was a `MULTI`, and neither `EXEC` nor `DISCARD`.
+    pub fn has_open_transaction(self) -> bool {
+        self.transaction
+    }
+
+    /// Whether a transaction is open or prepared: keys are watched.
+    pub fn is_in_transaction(self) -> bool {
         self.transaction || self.watch
     }
 

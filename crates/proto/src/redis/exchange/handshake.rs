@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::login::{Login, Protocol, Speaks};
 use super::step::{self, Step};
-use crate::redis::{FrameKind, ServerError};
+use crate::redis::{Command, FrameKind, ServerError};
 
 /// The beginning of a session on a new connection.
 ///
@@ -19,6 +19,7 @@ pub struct Handshake {
     speaks: Speaks,
     /// What is awaited, oldest first.
     steps: VecDeque<Step>,
+    can_reset: bool,
 }
 
 /// How far a [`Handshake`] is.
@@ -71,9 +72,23 @@ impl Handshake {
             login,
             speaks,
             steps: VecDeque::new(),
+            can_reset: false,
         };
         handshake.introduce(wire);
         handshake
+    }
+
+    /// The same, and asks on the way whether the server knows `RESET`: see [`can_reset`](Self::can_reset).
+    pub fn probing(login: Login, wire: &mut Vec<u8>) -> Self {
+        Command::new("RESET").encode_to(wire);
+        let mut handshake = Self::new(login, wire);
+        handshake.steps.push_front(Step::Probe);
+        handshake
+    }
+
+    /// Whether the server was asked whether it knows `RESET`, and does.
+    pub fn can_reset(&self) -> bool {
+        self.can_reset
     }
 
     fn introduce(&mut self, wire: &mut Vec<u8>) {
@@ -120,8 +135,9 @@ impl Handshake {
                 None => HandshakeError::Unexpected,
             });
         };
-        if let Some(error) = refusal {
-            self.refused(step, error, wire)?;
+        match refusal {
+            Some(error) => self.refused(step, error, wire)?,
+            None => self.can_reset |= step == Step::Probe,
         }
         Ok(self.progress())
     }

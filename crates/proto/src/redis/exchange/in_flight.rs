@@ -83,11 +83,6 @@ impl<T> InFlight<T> {
         self.batches.front().map(|batch| &batch.token)
     }
 
-    /// All who wait, oldest first.
-    pub fn tokens_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut T> {
-        self.batches.iter_mut().map(|batch| &mut batch.token)
-    }
-
     /// Takes note of a batch: `bytes` were queued behind all others, and `requests` replies will come.
     ///
     /// A batch without replies is not kept; its bytes count all the same.
@@ -105,8 +100,28 @@ impl<T> InFlight<T> {
         });
     }
 
-    /// Takes back the last batch, if not a byte of it was handed over: its bytes must be taken back too. It is as if it
-    /// had never been.
+    /// All who wait, oldest first.
+    pub fn tokens(&self) -> impl DoubleEndedIterator<Item = &T> {
+        self.batches.iter().map(|batch| &batch.token)
+    }
+
+    /// What would become of the last batch if the connection were lost now, and the system had taken `committed` bytes more
+    /// than it was told of: they lie sealed in records.
+    pub fn last_fate(&self, committed: usize) -> Option<Fate> {
+        let batch = self.batches.back()?;
+        let written = self.written.saturating_add(committed as u64);
+        Some(batch.fate(written.min(self.queued)))
+    }
+
+    /// Who waits for the last reply.
+    pub fn last_mut(&mut self) -> Option<&mut T> {
+        self.batches.back_mut().map(|batch| &mut batch.token)
+    }
+
+    /// Takes back the last batch, of which not a byte was handed over or will be: its bytes must be taken back too. It is
+    /// as if it had never been.
+    ///
+    /// Returns `None`, and changes nothing, if the system has taken some.
     pub fn retract(&mut self) -> Option<T> {
         let start = self.batches.back()?.start;
         if self.written > start {
@@ -141,11 +156,18 @@ impl<T> InFlight<T> {
     pub fn lose(&mut self) -> Option<(T, Fate)> {
         let batch = self.batches.pop_front()?;
         let end = self.batches.front().map_or(self.queued, |next| next.start);
-        let fate = Fate {
-            answered: batch.answered as usize,
-            written: self.written.min(end).saturating_sub(batch.start),
-        };
+        let fate = batch.fate(self.written.min(end));
         Some((batch.token, fate))
+    }
+}
+
+impl<T> Batch<T> {
+    /// With so much of the stream handed over, up to the batch's end.
+    fn fate(&self, written: u64) -> Fate {
+        Fate {
+            answered: self.answered as usize,
+            written: written.saturating_sub(self.start),
+        }
     }
 }
 

@@ -30,6 +30,8 @@ pub enum Nature {
     Subscribes,
     /// It is not answered, or others are not: `CLIENT REPLY`.
     Silences,
+    /// What it changes in the session outlives a `RESET`, at least on some servers: `CLIENT NO-EVICT`.
+    Lasts,
     /// What comes behind its reply has no end, and looks like replies: `MONITOR`.
     Floods,
     /// The server closes the connection: `QUIT`.
@@ -101,8 +103,10 @@ impl<'a> Request<'a> {
                 }
                 _ => Nature::Usual,
             },
-            b"CLIENT" => match words.next() {
-                Some(word) if word.eq_ignore_ascii_case(b"REPLY") => Nature::Silences,
+            b"CLIENT" => words.next().map_or(Nature::Usual, client),
+            b"REPLCONF" => Nature::Lasts,
+            b"SCRIPT" => match words.next() {
+                Some(word) if word.eq_ignore_ascii_case(b"DEBUG") => Nature::Lasts,
                 _ => Nature::Usual,
             },
             b"SUBSCRIBE" | b"PSUBSCRIBE" | b"SSUBSCRIBE" | b"UNSUBSCRIBE" | b"PUNSUBSCRIBE"
@@ -116,6 +120,39 @@ impl<'a> Request<'a> {
 
 /// No command of another nature than the usual has a longer name.
 const LONGEST_NAME: usize = 16;
+
+/// The subcommands of `CLIENT` that change nothing, or what `RESET` changes back.
+const CLIENT_RESET: &[&[u8]] = &[
+    b"CACHING",
+    b"GETNAME",
+    b"GETREDIR",
+    b"HELP",
+    b"ID",
+    b"INFO",
+    b"KILL",
+    b"LIST",
+    b"PAUSE",
+    b"SETNAME",
+    b"TRACKING",
+    b"TRACKINGINFO",
+    b"UNBLOCK",
+    b"UNPAUSE",
+];
+
+/// The nature of a subcommand of `CLIENT`; one that is not known may do anything.
+fn client(subcommand: &[u8]) -> Nature {
+    if subcommand.eq_ignore_ascii_case(b"REPLY") {
+        return Nature::Silences;
+    }
+    let is_reset = CLIENT_RESET
+        .iter()
+        .any(|name| subcommand.eq_ignore_ascii_case(name));
+    if is_reset {
+        Nature::Usual
+    } else {
+        Nature::Lasts
+    }
+}
 
 #[derive(Clone, Copy)]
 enum Unit {
@@ -184,12 +221,18 @@ mod tests {
     #[test]
     fn a_batch_is_taken_apart_into_requests_and_words() {
         let mut wire = Vec::new();
-        Command::new("SET").arg("k").arg("\r\n$1").encode_to(&mut wire);
+        Command::new("SET")
+            .arg("k")
+            .arg("\r\n$1")
+            .encode_to(&mut wire);
         Command::new("CLIENT INFO").encode_to(&mut wire);
         let words: Vec<Vec<&[u8]>> = Requests::new(&wire)
             .map(|request| request.words().collect())
             .collect();
-        assert_eq!(words, [vec![&b"SET"[..], b"k", b"\r\n$1"], vec![b"CLIENT", b"INFO"]]);
+        assert_eq!(
+            words,
+            [vec![&b"SET"[..], b"k", b"\r\n$1"], vec![b"CLIENT", b"INFO"]]
+        );
         wire.pop();
         assert_eq!(Requests::new(&wire).count(), 1, "the second is not whole");
     }
@@ -201,12 +244,46 @@ mod tests {
         for (command, expected) in [
             (Command::new("blpop").arg("a").arg("b").arg(1), second),
             (Command::new("BRPOP").arg("a").arg(0), forever),
-            (Command::new("BLMPOP").arg("1.0").arg(1).arg("a").arg("LEFT"), second),
-            (Command::new("BLMOVE").arg("a").arg("b").arg("LEFT").arg("LEFT").arg("1"), second),
+            (
+                Command::new("BLMPOP")
+                    .arg("1.0")
+                    .arg(1)
+                    .arg("a")
+                    .arg("LEFT"),
+                second,
+            ),
+            (
+                Command::new("BLMOVE")
+                    .arg("a")
+                    .arg("b")
+                    .arg("LEFT")
+                    .arg("LEFT")
+                    .arg("1"),
+                second,
+            ),
             (Command::new("WAIT").arg(1).arg(1000), second),
-            (Command::new("XREAD").arg("BLOCK").arg(1000).arg("STREAMS").arg("s").arg("$"), second),
-            (Command::new("XREAD").arg("block").arg(0).arg("STREAMS").arg("s").arg("$"), forever),
-            (Command::new("XREAD").arg("STREAMS").arg("s").arg("0"), Nature::Usual),
+            (
+                Command::new("XREAD")
+                    .arg("BLOCK")
+                    .arg(1000)
+                    .arg("STREAMS")
+                    .arg("s")
+                    .arg("$"),
+                second,
+            ),
+            (
+                Command::new("XREAD")
+                    .arg("block")
+                    .arg(0)
+                    .arg("STREAMS")
+                    .arg("s")
+                    .arg("$"),
+                forever,
+            ),
+            (
+                Command::new("XREAD").arg("STREAMS").arg("s").arg("0"),
+                Nature::Usual,
+            ),
             (Command::new("DEBUG SLEEP").arg(1), second),
             (Command::new("BLPOP").arg("a").arg("soon"), Nature::Usual),
             (Command::new("BLPOP").arg("a").arg(-1), Nature::Usual),
@@ -219,9 +296,22 @@ mod tests {
     #[test]
     fn what_is_not_answered_by_one_reply_is_known() {
         for (command, expected) in [
-            (Command::new("CLIENT").arg("reply").arg("OFF"), Nature::Silences),
+            (
+                Command::new("CLIENT").arg("reply").arg("OFF"),
+                Nature::Silences,
+            ),
             (Command::new("CLIENT REPLY").arg("ON"), Nature::Silences),
             (Command::new("CLIENT INFO"), Nature::Usual),
+            (
+                Command::new("client").arg("no-evict").arg("on"),
+                Nature::Lasts,
+            ),
+            (
+                Command::new("CLIENT SETINFO").arg("LIB-NAME").arg("x"),
+                Nature::Lasts,
+            ),
+            (Command::new("SCRIPT DEBUG").arg("YES"), Nature::Lasts),
+            (Command::new("SCRIPT LOAD").arg("return 1"), Nature::Usual),
             (Command::new("ssubscribe").arg("c"), Nature::Subscribes),
             (Command::new("MONITOR"), Nature::Floods),
             (Command::new("quit"), Nature::Ends),

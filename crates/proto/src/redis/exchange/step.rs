@@ -6,6 +6,8 @@ use crate::redis::{Command, FrameKind, ServerError};
 /// A command of a flight whose reply is awaited.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Step {
+    /// `RESET` on a session that is new anyway, to see whether the server knows it.
+    Probe,
     Hello,
     Auth,
     SetName,
@@ -18,6 +20,7 @@ pub(super) enum Step {
 impl Step {
     pub(super) fn command(self) -> &'static str {
         match self {
+            Self::Probe => "RESET",
             Self::Hello => "HELLO",
             Self::Auth => "AUTH",
             Self::SetName => "CLIENT SETNAME",
@@ -29,7 +32,10 @@ impl Step {
 
     /// Whether the session is good without it: names are for people, and managed servers and proxies refuse them.
     pub(super) fn is_optional(self) -> bool {
-        matches!(self, Self::SetName | Self::SetInfo | Self::Ignored)
+        matches!(
+            self,
+            Self::Probe | Self::SetName | Self::SetInfo | Self::Ignored
+        )
     }
 }
 
