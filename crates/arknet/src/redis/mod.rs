@@ -7,10 +7,22 @@ pub use arknet_proto::redis::{
 
 pub use self::batch::{Answers, Batch, Shareable};
 pub use self::command::{Command, LeaseCommand, cmd};
-pub use self::error::Error;
+pub use self::config::{Config, TlsMode};
+pub use self::error::{Doing, Error, ErrorKind};
+pub use self::lease::Lease;
+pub use self::node::ResetPolicy;
+pub use self::pool::{Pool, Stats};
+pub use self::transaction::{Commit, Transaction};
+pub use arknet_proto::redis::exchange::Protocol;
 
 mod batch;
 mod command;
 pub mod commands;
+mod config;
+mod connection;
 mod error;
+mod lease;
+mod node;
+mod pool;
 mod storage;
+mod transaction;

@@ -32,6 +32,7 @@ pub use self::value::Value;
 mod command;
 mod effects;
 mod error;
+pub mod exchange;
 mod header;
 mod limits;
 mod reply;

@@ -2,11 +2,11 @@
 
 use std::task::{Context, Poll, ready};
 
-use arknet_proto::buf::SendQueue;
 use bytes::BytesMut;
 
 use super::TransportError;
-use crate::drive::{pool, stream};
+use crate::drive::pool;
+use crate::drive::stream::{self, Outgoing};
 use crate::io::Stream;
 use crate::io::tokio::Socket;
 use crate::tls::{Info, Pump};
@@ -58,6 +58,14 @@ impl Secure {
 
     pub(super) fn has_own_bytes(&self) -> bool {
         self.start < self.outgoing.len()
+    }
+
+    pub(super) fn committed(&self) -> usize {
+        self.sealed
+    }
+
+    pub(super) fn in_doubt(&self) -> usize {
+        if self.start > 0 { self.sealed } else { 0 }
     }
 
     /// Shakes hands. What arrives behind the handshake goes to `plain`.
@@ -172,15 +180,15 @@ impl Secure {
         Poll::Ready(Ok(()))
     }
 
-    pub(super) fn poll_flush<T>(
+    pub(super) fn poll_flush(
         &mut self,
         cx: &mut Context<'_>,
-        queue: &mut SendQueue<T>,
+        queue: &mut impl Outgoing,
     ) -> Poll<Result<(), TransportError>> {
         for _ in 0..ROUNDS_PER_TURN {
             ready!(self.poll_send_records(cx))?;
             queue.advance(std::mem::take(&mut self.sealed));
-            if queue.wire_bytes() == 0 {
+            if queue.waiting() == 0 {
                 self.return_outgoing();
                 return Poll::Ready(Ok(()));
             }
@@ -190,7 +198,7 @@ impl Secure {
         Poll::Pending
     }
 
-    fn seal<T>(&mut self, queue: &SendQueue<T>) -> Result<(), TransportError> {
+    fn seal(&mut self, queue: &impl Outgoing) -> Result<(), TransportError> {
         self.lend_outgoing();
         let front = queue.front();
         let chunk = front.get(..SEALED_AT_ONCE).unwrap_or(front);

@@ -1,14 +1,13 @@
-//! The bytes below a session: a socket, or a socket with TLS over it.
+//! The bytes below a protocol: a socket, or a socket with TLS over it.
 
 use std::io;
 use std::task::{Context, Poll, ready};
 
-use arknet_proto::buf::SendQueue;
 use bytes::BytesMut;
 
 #[cfg(feature = "tls")]
 pub(crate) use self::secure::Secure;
-use crate::drive::stream;
+use crate::drive::stream::{self, Outgoing};
 use crate::io::Stream;
 use crate::io::tokio::Socket;
 
@@ -36,7 +35,7 @@ impl From<crate::tls::Error> for TransportError {
     }
 }
 
-/// What carries a session.
+/// What carries a connection.
 #[derive(Debug)]
 pub(crate) enum Transport {
     Plain(Socket),
@@ -69,14 +68,14 @@ impl Transport {
 
     /// Hands over what waits.
     #[inline]
-    pub(crate) fn poll_flush<T>(
+    pub(crate) fn poll_flush(
         &mut self,
         cx: &mut Context<'_>,
-        queue: &mut SendQueue<T>,
+        queue: &mut impl Outgoing,
     ) -> Poll<Result<(), TransportError>> {
         match self {
             Self::Plain(socket) => {
-                if queue.wire_bytes() == 0 {
+                if queue.waiting() == 0 {
                     // An empty operation has no bytes that could carry it over.
                     queue.advance(0);
                     return Poll::Ready(Ok(()));
@@ -95,6 +94,39 @@ impl Transport {
             Self::Plain(_) => false,
             #[cfg(feature = "tls")]
             Self::Secure(secure) => secure.has_own_bytes(),
+        }
+    }
+
+    /// Shakes hands on a secure transport; a plain one has nothing to do. What arrives behind the handshake goes to
+    /// `plain`.
+    pub(crate) fn poll_handshake(
+        &mut self,
+        cx: &mut Context<'_>,
+        plain: &mut BytesMut,
+    ) -> Poll<Result<(), TransportError>> {
+        match self {
+            Self::Plain(_) => Poll::Ready(Ok(())),
+            #[cfg(feature = "tls")]
+            Self::Secure(secure) => secure.poll_handshake(cx, plain),
+        }
+    }
+
+    /// Bytes at the front of what waits that the system may have taken a part of, without [`Outgoing::advance`] having
+    /// been told: they lie in records that were begun. Of interest when the transport has failed.
+    pub(crate) fn in_doubt(&self) -> usize {
+        match self {
+            Self::Plain(_) => 0,
+            #[cfg(feature = "tls")]
+            Self::Secure(secure) => secure.in_doubt(),
+        }
+    }
+
+    /// Bytes at the front of what waits that lie sealed in records, and will be handed over whatever becomes of them.
+    pub(crate) fn committed(&self) -> usize {
+        match self {
+            Self::Plain(_) => 0,
+            #[cfg(feature = "tls")]
+            Self::Secure(secure) => secure.committed(),
         }
     }
 

@@ -5,8 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::PeerAddress;
-use crate::endpoint::Error;
+use crate::io::tokio::PeerAddress;
 
 /// An address of a stream endpoint.
 ///
@@ -22,6 +21,26 @@ pub enum Address {
     Unix(PathBuf),
 }
 
+/// What was given is no address.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{text:?} is not an address: {reason}")]
+pub struct InvalidAddress {
+    pub(crate) text: String,
+    pub(crate) reason: &'static str,
+}
+
+impl InvalidAddress {
+    /// What was given.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What is wrong with it.
+    pub fn reason(&self) -> &'static str {
+        self.reason
+    }
+}
+
 impl Address {
     /// The host as TLS wants to verify it; none for a Unix domain socket.
     #[cfg(feature = "tls")]
@@ -35,10 +54,10 @@ impl Address {
 }
 
 impl FromStr for Address {
-    type Err = Error;
+    type Err = InvalidAddress;
 
-    fn from_str(text: &str) -> Result<Self, Error> {
-        let wrong = |reason| Error::Address {
+    fn from_str(text: &str) -> Result<Self, InvalidAddress> {
+        let wrong = |reason| InvalidAddress {
             text: text.to_owned(),
             reason,
         };
@@ -101,38 +120,38 @@ pub trait ToAddress {
     ///
     /// # Errors
     ///
-    /// [`Error::Address`] if a text is none.
-    fn to_address(self) -> Result<Address, Error>;
+    /// [`InvalidAddress`] if a text is none.
+    fn to_address(self) -> Result<Address, InvalidAddress>;
 }
 
 impl ToAddress for &str {
-    fn to_address(self) -> Result<Address, Error> {
+    fn to_address(self) -> Result<Address, InvalidAddress> {
         self.parse()
     }
 }
 
 impl ToAddress for &String {
-    fn to_address(self) -> Result<Address, Error> {
+    fn to_address(self) -> Result<Address, InvalidAddress> {
         self.parse()
     }
 }
 
 impl ToAddress for String {
-    fn to_address(self) -> Result<Address, Error> {
+    fn to_address(self) -> Result<Address, InvalidAddress> {
         self.parse()
     }
 }
 
 impl ToAddress for SocketAddr {
-    fn to_address(self) -> Result<Address, Error> {
+    fn to_address(self) -> Result<Address, InvalidAddress> {
         Ok(Address::Ip(self))
     }
 }
 
 impl ToAddress for (&str, u16) {
-    fn to_address(self) -> Result<Address, Error> {
+    fn to_address(self) -> Result<Address, InvalidAddress> {
         let (host, port) = self;
-        named(host, port).map_err(|reason| Error::Address {
+        named(host, port).map_err(|reason| InvalidAddress {
             text: host.to_owned(),
             reason,
         })
@@ -140,23 +159,23 @@ impl ToAddress for (&str, u16) {
 }
 
 impl ToAddress for Address {
-    fn to_address(self) -> Result<Address, Error> {
+    fn to_address(self) -> Result<Address, InvalidAddress> {
         Ok(self)
     }
 }
 
 impl ToAddress for &Address {
-    fn to_address(self) -> Result<Address, Error> {
+    fn to_address(self) -> Result<Address, InvalidAddress> {
         Ok(self.clone())
     }
 }
 
 impl ToAddress for &PeerAddress {
-    fn to_address(self) -> Result<Address, Error> {
+    fn to_address(self) -> Result<Address, InvalidAddress> {
         match self {
             PeerAddress::Ip(address) => Ok(Address::Ip(*address)),
             PeerAddress::Unix(Some(path)) => Ok(Address::Unix(path.clone())),
-            PeerAddress::Unix(None) => Err(Error::Address {
+            PeerAddress::Unix(None) => Err(InvalidAddress {
                 text: "unix:".to_owned(),
                 reason: "the socket has no name",
             }),
