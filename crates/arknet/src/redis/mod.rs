@@ -13,8 +13,9 @@ pub use self::config::{Config, TlsMode};
 pub use self::error::{Doing, Error, ErrorKind};
 pub use self::lease::Lease;
 pub use self::node::ResetPolicy;
-pub use self::pool::{Pool, Stats};
+pub use self::pool::Pool;
 pub use self::transaction::{Commit, Transaction};
+pub use arknet_proto::reconnect::{Backoff, ReconnectPolicy};
 pub use arknet_proto::redis::exchange::Protocol;
 
 mod backlog;

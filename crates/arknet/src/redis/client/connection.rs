@@ -239,9 +239,9 @@ impl<'a> Connection<'a> {
             return Ok(false);
         }
         self.coalesced = false;
-        state.begin_turn(several);
+        let lag = state.lag(several);
         let taken = if self.may_go_on(&state)? {
-            state.ledger.take_wire(self.outgoing.refill())
+            state.ledger.take_wire(self.outgoing.refill(), lag)
         } else {
             false
         };

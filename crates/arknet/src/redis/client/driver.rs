@@ -142,15 +142,16 @@ impl Last {
             + state.ledger.fail_queued(&mut ready, unsent(&reason));
         state.counts.lost += cut as u64;
         let cut = cut + std::mem::take(&mut state.cut);
-        state.report = Some(Report {
-            finished: cut == 0,
-            cut,
-        });
         state.phase = Phase::Ended(reason);
         drop(state);
         self.0.receivers.end();
-        self.0.changed.notify_waiters();
         tell(&self.0, &mut ready);
+        // Who waits for the end finds that everybody has been told.
+        self.0.lock().report = Some(Report {
+            finished: cut == 0,
+            cut,
+        });
+        self.0.changed.notify_waiters();
     }
 }
 

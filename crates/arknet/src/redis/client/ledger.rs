@@ -27,12 +27,6 @@ pub(super) struct Ready {
     pub(super) callbacks: Vec<Ticket>,
 }
 
-impl Ready {
-    pub(super) fn is_empty(&self) -> bool {
-        self.wakers.is_empty() && self.callbacks.is_empty()
-    }
-}
-
 /// A reply that answers no request: the stream cannot be trusted any more.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct Unasked;
@@ -214,9 +208,9 @@ impl Ledger {
     }
 
     /// Hands the queued batches over to a write: `out`, which is empty, gets their bytes, and its storage is used for
-    /// the next ones. Says whether there were any.
+    /// the next ones. Their deadlines are put off by `lag`. Says whether there were any.
     #[inline]
-    pub(super) fn take_wire(&mut self, out: &mut Vec<u8>) -> bool {
+    pub(super) fn take_wire(&mut self, out: &mut Vec<u8>, lag: Option<Duration>) -> bool {
         if self.withdrawn > 0 {
             self.compact();
         }
@@ -231,24 +225,13 @@ impl Ledger {
         for place in self.order.iter().skip(self.in_flight) {
             if let Some(slot) = self.slots.get_mut(*place as usize) {
                 slot.stage = Stage::InFlight;
+                if let (Some(lag), Some(deadline)) = (lag, &mut slot.deadline) {
+                    *deadline += lag;
+                }
             }
         }
         self.in_flight = self.order.len();
         true
-    }
-
-    /// Moves the deadlines of the queued batches.
-    #[cold]
-    pub(super) fn postpone_queued(&mut self, by: Duration) {
-        for place in self.order.iter().skip(self.in_flight) {
-            if let Some(deadline) = self
-                .slots
-                .get_mut(*place as usize)
-                .and_then(|slot| slot.deadline.as_mut())
-            {
-                *deadline += by;
-            }
-        }
     }
 
     /// Replies have arrived.
@@ -467,3 +450,6 @@ fn announce(slot: &mut Slot, ticket: Ticket, ready: &mut Ready) {
     }
     slot.ready = true;
 }
+
+#[cfg(test)]
+mod tests;

@@ -287,27 +287,18 @@ impl State {
         }
     }
 
-    /// The driver's turn begins. Where it was held up for long and there are `several` requests, those that went by the
-    /// time of the first one were given deadlines that are too early by as much.
+    /// How long ago the time was read by which the queued requests went: their deadlines are too early by so much, at
+    /// most. A single one has read the clock itself.
     #[inline]
-    pub(super) fn begin_turn(&mut self, several: bool) {
-        if let Some(stamp) = self.stamp.take()
-            && several
-        {
-            let lag = link::now().saturating_duration_since(stamp);
-            if lag > STALE {
-                self.ledger.postpone_queued(lag);
-            }
-        }
+    pub(super) fn lag(&mut self, several: bool) -> Option<Duration> {
+        let stamp = self.stamp.take().filter(|_| several)?;
+        Some(link::now().saturating_duration_since(stamp))
     }
 
     pub(super) fn set_alarm(&mut self, alarm: Option<Instant>) {
         self.alarm = alarm;
     }
 }
-
-/// A time that was read so long ago is not the time any more: less than the precision of a deadline.
-const STALE: Duration = Duration::from_millis(2);
 
 #[cold]
 fn full(what: &'static str, limit: usize) -> Error {
