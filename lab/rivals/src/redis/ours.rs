@@ -2,11 +2,12 @@
 //! leaves behind.
 
 use arknet::Lanes;
+use arknet::pool::PoolConfig;
 use arknet::redis::commands::strings;
-use arknet::redis::{Client, Config};
+use arknet::redis::{Client, Config, Pool, cmd};
 use bytes::Bytes;
 
-use super::drive::{self, Shared};
+use super::drive::{self, Pooled, Shared};
 use super::load::Load;
 use super::place::Place;
 use crate::failure::Failure;
@@ -29,6 +30,26 @@ fn shared(load: &Load, place: &Place) -> Result<Sample, Failure> {
         client.map_err(Failure::library("connecting"))
     })?;
     drive::shared(load, place, &client)
+}
+
+/// The pool in lanes of its own, with the tasks beside it.
+pub(crate) fn lease(load: &Load) -> Result<Sample, Failure> {
+    pooled(load, &Place::lanes(load.threads)?)
+}
+
+/// The pool in a tokio runtime, as the peers.
+pub(crate) fn lease_current(load: &Load) -> Result<Sample, Failure> {
+    pooled(load, &Place::tokio(load.threads)?)
+}
+
+fn pooled(load: &Load, place: &Place) -> Result<Sample, Failure> {
+    let config = config(load)?;
+    let sizes = PoolConfig::new().max_connections(drive::connections(load)?);
+    let pool = place.block_on(async {
+        let pool = Pool::new(config, sizes, &lanes(place)?);
+        pool.map_err(Failure::library("making a pool"))
+    })?;
+    drive::pooled(load, place, &pool)
 }
 
 fn config(load: &Load) -> Result<Config, Failure> {
@@ -61,5 +82,14 @@ impl Shared for Client {
 
     async fn pipeline(&self, _: &[String]) -> Result<Vec<String>, Failure> {
         Err(Failure::Usage("not yet".to_owned()))
+    }
+}
+
+impl Pooled for Pool {
+    type Bytes = Bytes;
+
+    async fn echo(&self, payload: &[u8]) -> Result<Bytes, Failure> {
+        let mut lease = self.acquire().await.map_err(asking)?;
+        lease.run(cmd("ECHO").arg(payload)).await.map_err(asking)
     }
 }

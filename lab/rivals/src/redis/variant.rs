@@ -38,7 +38,10 @@ const SHARED: Taking = Taking {
 /// On a pool. `unchecked` peers do not ask the server at each lease whether it is still there; none
 /// of them resets what a lease leaves behind, ours does.
 const POOLED: Taking = Taking {
-    ours: &[],
+    ours: &[
+        variant("lease", ours::lease),
+        variant("lease current", ours::lease_current),
+    ],
     peers: &[
         variant("bb8-redis", peers::bb8::checked),
         variant("bb8-redis unchecked", peers::bb8::unchecked),

@@ -15,9 +15,9 @@ mod tasks;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arknet::{Bytes, Lanes};
 use arknet::pool::PoolConfig;
 use arknet::redis::{Client, Command, Config, Pool, cmd};
+use arknet::{Bytes, Lanes};
 
 pub use self::config::DatabaseConfig;
 use self::config::{Access, Server};
@@ -65,7 +65,11 @@ fn measure(
     let warmup = phase(config, &access, lanes, config.warmup_operations);
     let (begun, before, roles) = (Instant::now(), Usage::now(), Roles::now());
     // A warm-up that failed says enough.
-    let operations = if warmup.errors == 0 { config.operations } else { 0 };
+    let operations = if warmup.errors == 0 {
+        config.operations
+    } else {
+        0
+    };
     let measured = phase(config, &access, lanes, operations);
     let after = Usage::now();
     let observed = Observed {

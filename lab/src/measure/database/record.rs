@@ -261,7 +261,9 @@ mod tests {
         let bad = DatabaseMeasurement::failed(&config(), "connect failed");
         let json = |record| serde_json::to_value(record).expect("a record is JSON");
         let keys = |record| {
-            let keys = json(record).as_object().map(|o| o.keys().cloned().collect());
+            let keys = json(record)
+                .as_object()
+                .map(|o| o.keys().cloned().collect());
             keys.unwrap_or_else(Vec::new)
         };
         assert!(!json(good.clone()).to_string().contains("secret"));

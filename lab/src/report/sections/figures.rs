@@ -152,7 +152,10 @@ fn figure_row(cell: &CellView<'_>, figure: &Figure) -> Row {
     let compared = cell.compare(figure);
     let mut cells = vec![
         Text::of(marked(cell, &cell.cell.group)).from_runs(cell.cell.name.clone()),
-        Text::number(workload.in_flight().to_string(), f64::from(workload.in_flight())),
+        Text::number(
+            workload.in_flight().to_string(),
+            f64::from(workload.in_flight()),
+        ),
         Text::number(workload.work().to_string(), f64::from(workload.work())),
         Text::of(workload.io()),
     ];

@@ -228,7 +228,9 @@ impl Plan {
         }
         self.repetitions = repetitions.unwrap_or(self.repetitions);
         if let Some(seconds) = seconds {
-            self.groups.iter_mut().for_each(|group| group.set_seconds(seconds));
+            self.groups
+                .iter_mut()
+                .for_each(|group| group.set_seconds(seconds));
         }
         self.check()?;
         Ok(self)

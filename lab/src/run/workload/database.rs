@@ -85,7 +85,9 @@ impl Database {
             ("--warmup-operations", self.warmup_operations.to_string()),
         ];
         let begin = ["measure", "database", "--embedded"].map(str::to_owned);
-        let options = pairs.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]);
+        let options = pairs
+            .into_iter()
+            .flat_map(|(flag, value)| [flag.to_owned(), value]);
         begin.into_iter().chain(options).collect()
     }
 

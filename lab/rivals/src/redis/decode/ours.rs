@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use arknet_proto::redis::{FromReply, Reply, ReplyLimits, Scanner};
-use bytes::{Buf as _, Bytes, BytesMut};
+use bytes::Bytes;
 
 use super::super::load::Load;
 use super::Case;
@@ -42,17 +42,25 @@ fn typed<T: FromReply>(reply: Reply<'_>) -> Result<T, Failure> {
     T::from_reply(reply).map_err(Failure::library("reading a value"))
 }
 
+/// A read buffer as simple as can be: what was read is taken from its front, and the rest moves
+/// there when more comes.
 struct Codec {
     scanner: Scanner,
-    buffer: BytesMut,
+    buffer: Vec<u8>,
+    taken: usize,
 }
 
 impl Codec {
     fn new() -> Self {
         Self {
             scanner: Scanner::new(ReplyLimits::default()),
-            buffer: BytesMut::new(),
+            buffer: Vec::new(),
+            taken: 0,
         }
+    }
+
+    fn rest(&self) -> &[u8] {
+        self.buffer.get(self.taken..).unwrap_or_default()
     }
 }
 
@@ -60,6 +68,11 @@ impl Decoder for Codec {
     type Frame<'a> = Reply<'a>;
 
     fn extend(&mut self, piece: &[u8]) {
+        self.buffer.drain(..self.taken);
+        self.taken = 0;
+        // Room for all of a reply whose length is known.
+        let needed = self.scanner.needed(self.buffer.len());
+        self.buffer.reserve(needed.max(piece.len()));
         self.buffer.extend_from_slice(piece);
     }
 
@@ -67,13 +80,15 @@ impl Decoder for Codec {
         &mut self,
         read: impl FnOnce(Reply<'_>) -> Result<u64, Failure>,
     ) -> Result<Option<u64>, Failure> {
-        let scanned = self.scanner.scan(&self.buffer);
+        let scanned = self
+            .scanner
+            .scan(self.buffer.get(self.taken..).unwrap_or_default());
         let Some(frame) = scanned.map_err(Failure::library("scanning"))? else {
             return Ok(None);
         };
-        let reply = frame.reply(&self.buffer);
+        let reply = frame.reply(self.rest());
         let size = read(reply.map_err(Failure::library("viewing a reply"))?)?;
-        self.buffer.advance(frame.len);
+        self.taken += frame.len;
         Ok(Some(size))
     }
 }
