@@ -5,12 +5,18 @@ pub use arknet_proto::redis::{
     ReplyLimits, ServerError, ToArg, Value,
 };
 
+#[doc(hidden)]
+pub use arknet_proto::redis::Fields;
+
+pub use arknet_derive::{FromReplies, FromReply};
+
 pub use self::batch::{Answers, Batch, Shareable};
 pub use self::command::{Command, LeaseCommand, cmd};
 pub use self::config::{Config, TlsMode};
 pub use self::error::{Doing, Error, ErrorKind};
 pub use self::lease::Lease;
 pub use self::node::ResetPolicy;
+pub use self::pipeline::{Atomic, Named, Pipeline, Replies, pipeline};
 pub use self::pool::{Pool, Stats};
 pub use self::transaction::{Commit, Transaction};
 pub use arknet_proto::redis::exchange::Protocol;
@@ -23,6 +29,7 @@ mod connection;
 mod error;
 mod lease;
 mod node;
+mod pipeline;
 mod pool;
 mod storage;
 mod transaction;
