@@ -23,9 +23,9 @@ pub use self::command::{Command, ToArg};
 pub use self::effects::Effects;
 pub use self::error::{DecodeError, ProtocolError, ServerError};
 pub use self::limits::ReplyLimits;
-#[doc(hidden)]
-pub use self::reply::Walk;
 pub use self::reply::{Double, Elements, FromReply, Pairs, Reply, ReplyKind};
+#[doc(hidden)]
+pub use self::reply::{Fields, Walk};
 pub use self::scan::{Frame, FrameKind, Scanner};
 pub use self::value::Value;
 

@@ -5,10 +5,12 @@ use std::fmt;
 use super::error::{DecodeError, ServerError};
 
 pub use self::elements::{Elements, Pairs};
+pub use self::fields::Fields;
 pub use self::walk::Walk;
 
 mod collections;
 mod elements;
+mod fields;
 mod scalars;
 mod strings;
 mod tuples;
@@ -231,6 +233,13 @@ pub trait FromReply: Sized {
     /// A [`DecodeError`] if the reply is an error ([`Reply::unexpected`] makes it), or is not what this
     /// type needs.
     fn from_reply(reply: Reply<'_>) -> Result<Self, DecodeError>;
+
+    /// What a field that is not in the reply is, if that is no error.
+    #[doc(hidden)]
+    #[must_use]
+    fn missing() -> Option<Self> {
+        None
+    }
 
     /// Makes one of the next element of a list. Text is checked ahead there.
     #[doc(hidden)]

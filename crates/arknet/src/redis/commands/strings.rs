@@ -8,3 +8,8 @@ use crate::redis::Command;
 pub fn get<T: FromReply>(key: impl ToArg) -> Command<T> {
     Command::clean("GET").arg(key)
 }
+
+/// Adds one to a number, and returns the sum. `INCR`, O(1).
+pub fn incr(key: impl ToArg) -> Command<i64> {
+    Command::clean("INCR").arg(key)
+}

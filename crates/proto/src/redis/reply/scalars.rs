@@ -119,6 +119,10 @@ impl<T: FromReply> FromReply for Option<T> {
         }
     }
 
+    fn missing() -> Option<Self> {
+        Some(None)
+    }
+
     #[inline(always)]
     fn next_of(walk: &mut Walk<'_>) -> Result<Self, DecodeError> {
         if walk.is_bulk() {
