@@ -118,11 +118,23 @@ fn a_measurement_is_one_json_object_on_standard_output() {
     let record: Value = serde_json::from_slice(&output.stdout).expect("one JSON value");
     assert_eq!(record["ok"], true);
     assert_eq!(record["error"], Value::Null);
-    assert_eq!((&record["engine"], &record["api"]), (&"redis".into(), &"client".into()));
-    assert_eq!((&record["server"], &record["io"]), (&"embedded".into(), &"threads:1".into()));
-    assert_eq!((&record["operations"], &record["errors"]), (&100.into(), &0.into()));
+    assert_eq!(
+        (&record["engine"], &record["api"]),
+        (&"redis".into(), &"client".into())
+    );
+    assert_eq!(
+        (&record["server"], &record["io"]),
+        (&"embedded".into(), &"threads:1".into())
+    );
+    assert_eq!(
+        (&record["operations"], &record["errors"]),
+        (&100.into(), &0.into())
+    );
     for figure in ["operations_per_second", "p50_us", "p99_us"] {
-        assert!(record[figure].as_f64().is_some_and(|it| it > 0.0), "{figure}");
+        assert!(
+            record[figure].as_f64().is_some_and(|it| it > 0.0),
+            "{figure}"
+        );
     }
 }
 

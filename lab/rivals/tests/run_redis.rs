@@ -29,7 +29,10 @@ fn works(variant: &str, work: &str, more: &[&str]) {
     });
     assert!(output.status.success(), "{variant}: {work}: {sample}");
     assert_eq!(sample["errors"], 0, "{variant}: {work}");
-    assert!(sample["messages"].as_u64().unwrap() > 0, "{variant}: {work}");
+    assert!(
+        sample["messages"].as_u64().unwrap() > 0,
+        "{variant}: {work}"
+    );
 }
 
 const SHARED: [&str; 5] = ["client", "client current", "redis", "fred", "rustis"];
@@ -103,7 +106,12 @@ fn wrong_asks_exit_2_and_write_nothing() {
     let asks: [&[&str]; 5] = [
         &["run-redis", "nobody", "--work", "64 tasks"],
         &["run-redis", "bb8-redis", "--work", "64 tasks"],
-        &["run-redis", "redis-protocol", "--work", "decode Vec<String>"],
+        &[
+            "run-redis",
+            "redis-protocol",
+            "--work",
+            "decode Vec<String>",
+        ],
         &["run-redis", "redis", "--work", "65 tasks"],
         &["redis", "--rounds", "0"],
     ];
@@ -117,14 +125,24 @@ fn wrong_asks_exit_2_and_write_nothing() {
 #[test]
 fn a_comparison_has_a_line_for_every_pair() {
     drop(need!(RedisServer::start(Options::default())));
-    let output = rivals(&["redis", "--short", "--rounds", "1", "--only", "decode 1000 int", "--json"]);
+    let output = rivals(&[
+        "redis",
+        "--short",
+        "--rounds",
+        "1",
+        "--only",
+        "decode 1000 int",
+        "--json",
+    ]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}");
     let lines: Vec<serde_json::Value> = text
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let pairs = lines.iter().map(|line| (line["work"].as_str(), line["peer"].as_str()));
+    let pairs = lines
+        .iter()
+        .map(|line| (line["work"].as_str(), line["peer"].as_str()));
     let expected = [
         ("decode 1000 int", "redis"),
         ("decode 1000 int", "redis-protocol"),
@@ -135,7 +153,10 @@ fn a_comparison_has_a_line_for_every_pair() {
     let expected = expected.map(|(work, peer)| (Some(work), Some(peer)));
     assert_eq!(pairs.collect::<Vec<_>>(), expected);
     for line in lines {
-        assert!(line["cpu_ratio"].as_f64().is_some_and(|ratio| ratio > 0.0), "{line}");
+        assert!(
+            line["cpu_ratio"].as_f64().is_some_and(|ratio| ratio > 0.0),
+            "{line}"
+        );
         assert_eq!(line["runs"], 1);
     }
 }

@@ -4,7 +4,7 @@
 use arknet::Lanes;
 use arknet::pool::PoolConfig;
 use arknet::redis::commands::strings;
-use arknet::redis::{Client, Config, Pool, cmd};
+use arknet::redis::{Client, Config, Pool, cmd, pipeline};
 use bytes::Bytes;
 
 use super::drive::{self, Pooled, Shared};
@@ -80,8 +80,11 @@ impl Shared for Client {
         self.run(strings::get(key)).await.map_err(asking)
     }
 
-    async fn pipeline(&self, _: &[String]) -> Result<Vec<String>, Failure> {
-        Err(Failure::Usage("not yet".to_owned()))
+    async fn pipeline(&self, keys: &[String]) -> Result<Vec<String>, Failure> {
+        let commands = keys.iter().map(strings::get);
+        let replies = self.run(pipeline().extend(commands)).await;
+        let values = replies.into_iter().collect::<Result<_, _>>();
+        values.map_err(asking)
     }
 }
 

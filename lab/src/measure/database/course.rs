@@ -205,7 +205,8 @@ mod tests {
         let phase = Phase::new(5, 2);
         let (mut one, mut other) = (phase.worker(8), phase.worker(8));
         let mut numbers = Vec::new();
-        for worker in [&mut one, &mut other, &mut one, &mut other, &mut one] {
+        for turn in 0..5 {
+            let worker = if turn % 2 == 0 { &mut one } else { &mut other };
             assert!(worker.begin());
             let payload = worker.payload().to_vec();
             numbers.push(payload.clone());
