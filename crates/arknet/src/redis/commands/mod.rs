@@ -1,0 +1,3 @@
+//! Commands by family: plain functions that return a typed command.
+
+pub mod strings;
