@@ -49,6 +49,11 @@ fn inbound() {
 }
 
 #[test]
+fn redis_request() {
+    replay("redis_request", fuzz_bodies::redis_request::run);
+}
+
+#[test]
 fn send_queue() {
     replay("send_queue", fuzz_bodies::send_queue::run);
 }

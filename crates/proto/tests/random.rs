@@ -31,6 +31,11 @@ proptest! {
     }
 
     #[test]
+    fn redis_request(input in input()) {
+        fuzz_bodies::redis_request::run(&input);
+    }
+
+    #[test]
     fn send_queue(input in input()) {
         fuzz_bodies::send_queue::run(&input);
     }

@@ -6,6 +6,7 @@
 //! * [`certs`]: certificate authorities and certificates made at run time
 //! * [`leak`], [`alloc`]: what a process still holds, and what it allocated
 //! * [`process`]: independent peers as child processes, and loud skips without them
+//! * [`servers`]: real database servers, started for a test
 //! * [`temp`]: private temporary folders
 //!
 //! The crate is unpublished. Its functions may panic where a test would anyway, and say so.
@@ -17,6 +18,7 @@ pub mod leak;
 pub mod pair;
 pub mod process;
 pub mod proxy;
+pub mod servers;
 pub mod temp;
 
 pub use clock::VirtualClock;

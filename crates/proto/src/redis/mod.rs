@@ -37,4 +37,5 @@ mod header;
 mod limits;
 mod reply;
 mod scan;
+pub mod server;
 mod value;

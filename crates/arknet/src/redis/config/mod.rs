@@ -122,7 +122,8 @@ impl Config {
     /// socket as `redis+unix://[user][:password@]/run/redis.sock` or `unix:/run/redis.sock`. The parts are
     /// percent-encoded; an IPv6 address stands in brackets. Without a host it is `localhost`, without a port 6379.
     ///
-    /// Behind a `?`, joined by `&`: `db`, `client_name`, `protocol` (2 or 3), `connect_timeout` and `request_timeout`
+    /// Behind a `?`, joined by `&`: `user` and `password` (where a URL of a Unix domain socket has no other place for
+    /// them), `db`, `client_name`, `protocol` (2 or 3), `connect_timeout` and `request_timeout`
     /// (`250ms`, `1.5s`; 0 is no limit), `tls` (`disabled`, `required`, `verify_ca`, `verify_full`), `tls_server_name`.
     ///
     /// # Errors

@@ -64,6 +64,8 @@ fn secure(uri: &Uri, config: Config) -> Result<Config, Error> {
 fn set(config: Config, key: &str, value: &str) -> Result<Config, Error> {
     Ok(match key {
         "db" | "database" => config.database(number(key, value)?),
+        "user" => config.user(value),
+        "password" => config.password(value),
         "client_name" => config.client_name(value),
         "protocol" => config.protocol(match value {
             "2" | "resp2" => Protocol::Resp2,
@@ -138,6 +140,9 @@ mod tests {
         ] {
             assert_eq!(read(url).address().to_string(), address, "{url}");
         }
+        let socket = read("unix:///run/s?user=app&password=p%26ss");
+        assert_eq!(socket.login.user.as_deref(), Some("app"));
+        assert_eq!(socket.login.password.as_deref(), Some("p&ss"));
         let config = read("redis://app:p%40ss%3A%2F@cache/3?client_name=web&protocol=2");
         assert_eq!(config.login.user.as_deref(), Some("app"));
         assert_eq!(config.login.password.as_deref(), Some("p@ss:/"));

@@ -4,7 +4,7 @@ use std::io;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use arknet_proto::redis::exchange::{Dirt, Resetting};
+use arknet_proto::redis::exchange::Dirt;
 
 use super::{Connection, Drain, Error, Owner};
 use crate::drive::stream::Outgoing;
@@ -28,8 +28,7 @@ impl Connection {
         if self.failure.is_some() || self.end.is_some() {
             return Reset::Discard;
         }
-        let policy = self.node.policy;
-        if policy == ResetPolicy::Always || !self.dirt.is_clean() {
+        if self.wants_reset() {
             if !self.node.can_reset() {
                 return Reset::Discard;
             }
@@ -51,12 +50,18 @@ impl Connection {
         }
     }
 
+    fn wants_reset(&self) -> bool {
+        // A second reset behind one that nobody has followed yet would change nothing.
+        let always = self.node.policy == ResetPolicy::Always
+            && self.in_flight.tokens().next_back() != Some(&Owner::Reset);
+        always || !self.dirt.is_clean()
+    }
+
     /// Queues the reset. What it answers is of no concern to anybody but [`Connection::take`].
     fn reset(&mut self) {
         let flight = self.node.flight(self.speaks);
         self.wire.end_mut().extend_from_slice(flight.wire());
         self.in_flight.push(flight.wire().len(), 1, Owner::Reset);
-        self.resetting = Resetting::default();
         self.dirt = Dirt::CLEAN;
         self.node.count_reset();
     }

@@ -59,6 +59,7 @@ pub(super) struct Connection {
     dirt: Dirt,
     /// What the caller's batch does to the session.
     effects: Effects,
+    /// How far the oldest reset is that has not been answered.
     resetting: Resetting,
     /// Replies to nobody are read until then, and so many bytes of them.
     drain: Option<Drain>,
@@ -221,6 +222,7 @@ impl Connection {
                 let done = self.resetting.handle_frame(flight, frame.kind, bytes);
                 if done.map_err(|error| self.node.reset_failed(error))? {
                     self.in_flight.handle_reply();
+                    self.resetting = Resetting::default();
                 }
                 self.skip(frame.len);
                 Ok(false)

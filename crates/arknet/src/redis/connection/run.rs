@@ -132,6 +132,10 @@ impl Connection {
                 }
                 // In RESP2 messages look like replies; of several confirmations of one request, the first is its reply.
                 Nature::Subscribes => alone && self.speaks == Speaks::Resp3,
+                Nature::Lasts => {
+                    end = end.or(Some(End::WithLease));
+                    true
+                }
                 Nature::Silences => false,
                 Nature::Floods | Nature::Ends => {
                     end = Some(End::Now);

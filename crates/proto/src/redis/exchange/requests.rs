@@ -30,6 +30,8 @@ pub enum Nature {
     Subscribes,
     /// It is not answered, or others are not: `CLIENT REPLY`.
     Silences,
+    /// What it changes in the session outlives a `RESET`, at least on some servers: `CLIENT NO-EVICT`.
+    Lasts,
     /// What comes behind its reply has no end, and looks like replies: `MONITOR`.
     Floods,
     /// The server closes the connection: `QUIT`.
@@ -101,8 +103,10 @@ impl<'a> Request<'a> {
                 }
                 _ => Nature::Usual,
             },
-            b"CLIENT" => match words.next() {
-                Some(word) if word.eq_ignore_ascii_case(b"REPLY") => Nature::Silences,
+            b"CLIENT" => words.next().map_or(Nature::Usual, client),
+            b"REPLCONF" => Nature::Lasts,
+            b"SCRIPT" => match words.next() {
+                Some(word) if word.eq_ignore_ascii_case(b"DEBUG") => Nature::Lasts,
                 _ => Nature::Usual,
             },
             b"SUBSCRIBE" | b"PSUBSCRIBE" | b"SSUBSCRIBE" | b"UNSUBSCRIBE" | b"PUNSUBSCRIBE"
@@ -116,6 +120,39 @@ impl<'a> Request<'a> {
 
 /// No command of another nature than the usual has a longer name.
 const LONGEST_NAME: usize = 16;
+
+/// The subcommands of `CLIENT` that change nothing, or what `RESET` changes back.
+const CLIENT_RESET: &[&[u8]] = &[
+    b"CACHING",
+    b"GETNAME",
+    b"GETREDIR",
+    b"HELP",
+    b"ID",
+    b"INFO",
+    b"KILL",
+    b"LIST",
+    b"PAUSE",
+    b"SETNAME",
+    b"TRACKING",
+    b"TRACKINGINFO",
+    b"UNBLOCK",
+    b"UNPAUSE",
+];
+
+/// The nature of a subcommand of `CLIENT`; one that is not known may do anything.
+fn client(subcommand: &[u8]) -> Nature {
+    if subcommand.eq_ignore_ascii_case(b"REPLY") {
+        return Nature::Silences;
+    }
+    let is_reset = CLIENT_RESET
+        .iter()
+        .any(|name| subcommand.eq_ignore_ascii_case(name));
+    if is_reset {
+        Nature::Usual
+    } else {
+        Nature::Lasts
+    }
+}
 
 #[derive(Clone, Copy)]
 enum Unit {
@@ -265,6 +302,16 @@ mod tests {
             ),
             (Command::new("CLIENT REPLY").arg("ON"), Nature::Silences),
             (Command::new("CLIENT INFO"), Nature::Usual),
+            (
+                Command::new("client").arg("no-evict").arg("on"),
+                Nature::Lasts,
+            ),
+            (
+                Command::new("CLIENT SETINFO").arg("LIB-NAME").arg("x"),
+                Nature::Lasts,
+            ),
+            (Command::new("SCRIPT DEBUG").arg("YES"), Nature::Lasts),
+            (Command::new("SCRIPT LOAD").arg("return 1"), Nature::Usual),
             (Command::new("ssubscribe").arg("c"), Nature::Subscribes),
             (Command::new("MONITOR"), Nature::Floods),
             (Command::new("quit"), Nature::Ends),
