@@ -4,7 +4,12 @@ pub mod lanes;
 
 mod drive;
 mod endpoint;
+mod error;
 mod io;
+mod link;
+pub mod pool;
+#[cfg(feature = "redis")]
+pub mod redis;
 #[cfg(feature = "tcp")]
 pub mod tcp;
 #[cfg(feature = "tls")]
@@ -13,10 +18,10 @@ pub mod tls;
 pub use arknet_proto::buf::{MessageWriter, SendLimits};
 pub use bytes::Bytes;
 pub use endpoint::{
-    Blame, CloseReason, Connection, Error, ErrorKind, Event, Handler, Message, Outbox, Payload,
-    Peer, SendError, SendFilter, Session, SessionHandle, SessionId, Shutdown, ShutdownReport,
-    TimerKey,
+    CloseReason, Connection, Error, ErrorKind, Event, Handler, Message, Outbox, Payload, Peer,
+    SendError, SendFilter, Session, SessionHandle, SessionId, Shutdown, ShutdownReport, TimerKey,
 };
+pub use error::{Blame, Outcome};
 pub use io::tokio::PeerAddress;
 pub use lanes::{Lanes, LanesError, LanesReport};
 

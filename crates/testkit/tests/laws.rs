@@ -22,6 +22,7 @@ const LAYERS: &[&[&str]] = &[
     &["lanes"],
     &["drive"],
     &["tls"],
+    &["link"],
     &["endpoint", "pool"],
     &["tcp", "udp", "redis", "mysql"],
     &["http"],

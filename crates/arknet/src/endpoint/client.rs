@@ -24,9 +24,9 @@ use super::session::{Session, SessionConfig};
 use super::shared::{Close, Shared};
 use super::shutdown::{Once, Shutdown};
 use super::style::{self, Style, run_detached};
-use super::transport::Transport;
 use crate::io::now;
 use crate::lanes::{Lanes, Tenant};
+use crate::link::Transport;
 
 /// How a client makes a connection.
 pub(crate) trait Connector: Send + Sync + 'static {

@@ -10,10 +10,10 @@ use arknet_proto::session::State;
 use super::error::Error;
 use super::message::{COPIED_MAX, Message};
 use super::session::Session;
-use super::transport::TransportError;
 use crate::drive::stream;
 use crate::io::now;
 use crate::io::tokio::Deadline;
+use crate::link::TransportError;
 
 /// A connection on its lane.
 pub(crate) struct Core {

@@ -8,22 +8,10 @@ use arknet_proto::buf::SendLimits;
 use arknet_proto::framing::{FramingError, InvalidFraming};
 use bytes::Bytes;
 
+use crate::error::Blame;
 use crate::io::tokio::PeerAddress;
 use crate::lanes::LanesError;
-
-/// Whom an error blames, and so who can do something about it.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum Blame {
-    /// The program that called: its arguments or its configuration.
-    Caller,
-    /// The other end: it broke a rule of the protocol.
-    Peer,
-    /// The network, the system, or time.
-    Network,
-    /// A handler or task of the application that panicked.
-    Bug,
-}
+use crate::link::InvalidAddress;
 
 /// What kind of error it is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -208,6 +196,12 @@ impl Error {
     /// Whether the connection was closed already.
     pub fn is_closed(&self) -> bool {
         self.kind() == ErrorKind::Closed
+    }
+}
+
+impl From<InvalidAddress> for Error {
+    fn from(InvalidAddress { text, reason }: InvalidAddress) -> Self {
+        Self::Address { text, reason }
     }
 }
 

@@ -27,10 +27,9 @@ mod shutdown;
 pub(crate) mod style;
 mod take;
 mod timers;
-pub(crate) mod transport;
 
 pub use connection::Connection;
-pub use error::{Blame, CloseReason, Error, ErrorKind, Peer, SendError};
+pub use error::{CloseReason, Error, ErrorKind, Peer, SendError};
 pub use event::Event;
 pub(crate) use event::Observer;
 pub use handle::SessionHandle;

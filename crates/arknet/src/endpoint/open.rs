@@ -9,7 +9,7 @@ use arknet_proto::session::{Cause, Event, State};
 
 use super::core::Core;
 use super::error::{CloseReason, Error};
-use super::transport::Transport;
+use crate::link::Transport;
 
 /// Runs `work` until it is done, the connect deadline has passed, or the session has been closed from outside.
 pub(super) async fn opening<T>(

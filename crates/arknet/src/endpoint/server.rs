@@ -22,9 +22,11 @@ use super::session::{Session, SessionConfig};
 use super::shared::Shared;
 use super::shutdown::{Once, Shutdown};
 use super::style::{self, Style};
-use super::transport::Transport;
 use crate::io::tokio::{Accepted, Bound, Listener, PeerAddress, Socket, TcpOptions};
 use crate::lanes::{Lanes, Tenant, lock};
+#[cfg(feature = "tls")]
+use crate::link::Secure;
+use crate::link::Transport;
 
 /// How long to wait after the system has refused to accept: what it lacks comes back when connections end, and asking
 /// again at once would burn a core.
@@ -322,9 +324,7 @@ impl<S: Style> SessionTask<S> {
                 peer: core.session.peer(),
                 source,
             })?;
-            return Ok(Transport::Secure(Box::new(super::transport::Secure::new(
-                socket, pump,
-            ))));
+            return Ok(Transport::Secure(Box::new(Secure::new(socket, pump))));
         }
         Ok(Transport::Plain(socket))
     }

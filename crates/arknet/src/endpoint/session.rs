@@ -19,11 +19,11 @@ use super::handle::SessionHandle;
 use super::payload::Payload;
 use super::shared::{Addresses, Close, Completion, Mail, SessionId, Shared};
 use super::timers::{Action, TimerKey, Timers};
-use super::transport::{Transport, TransportError};
 use crate::drive::pool;
 use crate::drive::stream::HIGH_MARK;
 use crate::io::now;
 use crate::io::tokio::PeerAddress;
+use crate::link::{Transport, TransportError};
 
 /// Looks at a payload before it is queued, once, and may replace it.
 pub type SendFilter = Arc<dyn Fn(&[u8]) -> Option<bytes::Bytes> + Send + Sync>;

@@ -320,7 +320,7 @@ impl Lanes {
 
     /// The runtime whose timers a wait goes by: the caller's where there is one, so that a lane that is blocked does not
     /// stop its own deadline, otherwise one of these lanes.
-    fn clock(&self) -> tokio::runtime::Handle {
+    pub(crate) fn clock(&self) -> tokio::runtime::Handle {
         tokio::runtime::Handle::try_current().unwrap_or_else(|_| match &self.inner.model {
             Model::Threads(threads) => threads.handle().clone(),
             Model::Current(handle) => handle.clone(),

@@ -227,6 +227,7 @@ pub async fn connect(
     address: impl ToAddress,
     config: ClientConfig,
 ) -> Result<Connection, Arc<Error>> {
-    let dialer = config.dialer(address.to_address()?)?;
+    let address = address.to_address().map_err(Error::from)?;
+    let dialer = config.dialer(address)?;
     endpoint::client::connect(config.setup()?, lanes, dialer).await
 }

@@ -10,12 +10,12 @@ use arknet_proto::reconnect::ReconnectPolicy;
 use arknet_proto::session;
 use bytes::Bytes;
 
-use super::Address;
 use super::dial::Dialer;
 use crate::endpoint::client::ClientSetup;
 use crate::endpoint::server::ServerSetup;
 use crate::endpoint::{Error, Event, Observer, SendFilter, SessionConfig};
 use crate::io::tokio as io;
+use crate::link::{self, Address, Place};
 
 const MIB: usize = 1024 * 1024;
 
@@ -407,11 +407,14 @@ impl ClientConfig {
             }
         };
         Ok(Dialer {
-            address,
-            options: self.common.options()?,
+            link: link::Dialer {
+                address,
+                options: self.common.options()?,
+                place: Place::Here,
+                #[cfg(feature = "tls")]
+                tls,
+            },
             within: self.common.connect,
-            #[cfg(feature = "tls")]
-            tls,
         })
     }
 }

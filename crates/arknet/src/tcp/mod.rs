@@ -20,13 +20,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod address;
 mod client;
 mod config;
 mod dial;
 mod server;
 
-pub use address::{Address, ToAddress};
 pub use client::{Client, connect};
 pub use config::{ClientConfig, Keepalive, ServerConfig};
 pub use server::Server;
@@ -37,3 +35,4 @@ pub use arknet_proto::framing::{
 pub use arknet_proto::reconnect::{Backoff, ReconnectPolicy};
 
 pub use crate::endpoint::{Error, ErrorKind};
+pub use crate::link::{Address, InvalidAddress, ToAddress};

@@ -16,7 +16,7 @@ use super::identity::Identity;
 use super::info::Version;
 use super::options::Options;
 use super::provider::provider;
-use super::verify::AcceptAnyCertificate;
+use super::verify::{AcceptAnyCertificate, AcceptAnyName};
 
 /// The configuration of a TLS client. Cheap to clone; clones share the remembered sessions.
 #[derive(Clone)]
@@ -38,6 +38,7 @@ impl ClientConfig {
             roots: Roots::Platform,
             identity: None,
             accept_any_certificate: false,
+            accept_any_name: false,
             options: Options::default(),
         }
     }
@@ -69,6 +70,7 @@ pub struct ClientConfigBuilder {
     roots: Roots,
     identity: Option<Identity>,
     accept_any_certificate: bool,
+    accept_any_name: bool,
     options: Options,
 }
 
@@ -111,6 +113,13 @@ impl ClientConfigBuilder {
         self
     }
 
+    /// Verifies the chain of a server's certificate, and not the name in it: whoever has a certificate of a trusted
+    /// authority passes for the server. For authorities that issue to nobody else.
+    pub fn accept_any_name(mut self) -> Self {
+        self.accept_any_name = true;
+        self
+    }
+
     /// Checks everything and builds the configuration. Loads the roots of the system from
     /// disk where they are asked for: build once, clone often.
     ///
@@ -145,6 +154,14 @@ impl ClientConfigBuilder {
             );
             return Ok(Arc::new(AcceptAnyCertificate::new(provider())));
         }
+        let verifier = self.chain_verifier()?;
+        if self.accept_any_name {
+            return Ok(Arc::new(AcceptAnyName::new(verifier)));
+        }
+        Ok(verifier)
+    }
+
+    fn chain_verifier(&self) -> Result<Arc<dyn ServerCertVerifier>, Error> {
         let platform = |error: rustls::Error| Error::PlatformRoots(error.to_string());
         Ok(match &self.roots {
             Roots::Platform => Arc::new(Verifier::new(provider()).map_err(platform)?),

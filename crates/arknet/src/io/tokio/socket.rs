@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::pin::{Pin, pin};
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use socket2::{SockAddr, SockRef, TcpKeepalive};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, Interest};
 use tokio::net::TcpStream;
 #[cfg(unix)]
 use tokio::net::UnixStream;
@@ -121,6 +122,26 @@ impl Socket {
             #[cfg(target_os = "linux")]
             Self::Direct(socket) => socket.may_read(),
         }
+    }
+
+    /// Whether a read may find something, by what the reactor has said so far: no system call, and nobody is woken later.
+    #[inline]
+    pub(crate) fn is_readable(&self) -> bool {
+        match self {
+            Self::Tcp(stream) => stream.try_io(Interest::READABLE, || Ok(())).is_ok(),
+            #[cfg(unix)]
+            Self::Unix(stream) => stream.try_io(Interest::READABLE, || Ok(())).is_ok(),
+            #[cfg(target_os = "linux")]
+            Self::Direct(socket) => socket.may_read(),
+        }
+    }
+
+    /// Asks the system, without waiting, whether the connection is as it should be while nothing is expected on it: open,
+    /// and nothing to be read.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let mut byte = [MaybeUninit::uninit()];
+        let peeked = self.as_ref().peek(&mut byte);
+        peeked.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 
     /// Sets the options; a Unix domain socket has only the buffers.

@@ -1,0 +1,301 @@
+//! A batch of requests on a connection: encoded, sent, answered, or given up in good order.
+
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use arknet_proto::redis::exchange::{Dirt, Nature, Requests, Speaks};
+use arknet_proto::redis::{Command, Effects};
+
+use super::{Connection, End, Error, Owner};
+use crate::error::Outcome;
+use crate::link;
+use crate::redis::{Answers, Batch, Doing};
+
+/// How long a batch may take.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::redis) struct Limit {
+    /// From its call. A command that blocks has its own time in addition.
+    pub(in crate::redis) within: Option<Duration>,
+    /// Nor longer than until then.
+    pub(in crate::redis) until: Option<Instant>,
+}
+
+/// What has been begun, and how it was before.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    requests: usize,
+    /// Where its bytes begin.
+    place: usize,
+    dirt: Dirt,
+    end: Option<End>,
+    /// Its reply may be long in coming: nobody else waits for it.
+    blocks: bool,
+    /// In addition to the limit; `None` is for ever.
+    patience: Option<Duration>,
+}
+
+impl Connection {
+    /// Runs a batch.
+    ///
+    /// Dropped before a byte was handed over, nothing has happened. Dropped later, the rest of the bytes leave with what
+    /// comes next, and the replies are read and thrown away then; if the batch blocks, the connection is of no use any more.
+    pub(in crate::redis) async fn run<B: Batch>(
+        &mut self,
+        mut batch: B,
+        limit: Limit,
+    ) -> B::Output {
+        let begun = match self.begin(&batch) {
+            Ok(begun) => begun,
+            Err(error) => return batch.finish(Answers::failed(&error)),
+        };
+        batch.release();
+        let mut running = Running {
+            connection: self,
+            begun,
+            limit,
+            deadline: None,
+            ended: begun.requests == 0,
+        };
+        let result = poll_fn(|cx| running.poll(cx)).await;
+        running.finish(batch, result)
+    }
+
+    fn begin<B: Batch>(&mut self, batch: &B) -> Result<Begun, Error> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone().with_outcome(Outcome::NotSent));
+        }
+        if self.end == Some(End::Now) {
+            return Err(Error::Closed);
+        }
+        self.drain = None;
+        self.leave_transaction();
+        let mut begun = Begun {
+            requests: batch.requests(),
+            place: self.wire.end(),
+            dirt: self.dirt,
+            end: self.end,
+            blocks: false,
+            patience: Some(Duration::ZERO),
+        };
+        batch.encode(self.wire.end_mut());
+        self.effects = batch.effects();
+        if self.effects != Effects::NONE
+            && let Err(error) = self.look_at(&mut begun)
+        {
+            self.wire.truncate(begun.place);
+            return Err(error);
+        }
+        self.dirt.note(self.effects);
+        let bytes = self.wire.end() - begun.place;
+        self.in_flight.push(bytes, begun.requests, Owner::Caller);
+        Ok(begun)
+    }
+
+    /// The user has left the transaction that there may be.
+    pub(in crate::redis) fn leave_transaction_behind(&mut self) {
+        self.leaves_transaction = self.dirt.is_in_transaction();
+    }
+
+    /// Ends what a user has left, in front of the next requests.
+    fn leave_transaction(&mut self) {
+        if !std::mem::take(&mut self.leaves_transaction) {
+            return;
+        }
+        let before = self.wire.end();
+        let (name, effects) = if self.dirt.has_open_transaction() {
+            ("DISCARD", Effects::CLOSES_TRANSACTION)
+        } else {
+            ("UNWATCH", Effects::UNWATCHES)
+        };
+        Command::new(name).encode_to(self.wire.end_mut());
+        let bytes = self.wire.end() - before;
+        self.in_flight.push(bytes, 1, Owner::Nobody);
+        self.dirt.note(effects);
+    }
+
+    /// Looks at requests that may be other than usual.
+    #[cold]
+    fn look_at(&mut self, begun: &mut Begun) -> Result<(), Error> {
+        let alone = begun.requests == 1;
+        let mut end = self.end;
+        for request in Requests::new(self.wire.from(begun.place)) {
+            let allowed = match request.nature() {
+                Nature::Usual => true,
+                Nature::Blocks(time) => {
+                    begun.blocks = true;
+                    begun.patience = begun
+                        .patience
+                        .zip(time)
+                        .map(|(sum, time)| sum.saturating_add(time));
+                    true
+                }
+                // In RESP2 messages look like replies; of several confirmations of one request, the first is its reply.
+                Nature::Subscribes => alone && self.speaks == Speaks::Resp3,
+                Nature::Lasts => {
+                    end = end.or(Some(End::WithLease));
+                    true
+                }
+                Nature::Silences => false,
+                Nature::Floods | Nature::Ends => {
+                    end = Some(End::Now);
+                    alone
+                }
+            };
+            if !allowed {
+                let name = request.words().next().unwrap_or_default();
+                return Err(Error::NotOnLease {
+                    command: String::from_utf8_lossy(name).into(),
+                });
+            }
+        }
+        self.end = end;
+        Ok(())
+    }
+
+    /// How many of the batch's requests have begun to be sent. `committed` bytes more than is known count as sent.
+    fn sent(&self, begun: &Begun, committed: usize) -> usize {
+        let wire = self.wire.from(begun.place);
+        match self.in_flight.last_fate(committed) {
+            // Everything was handed over.
+            _ if wire.is_empty() => begun.requests,
+            Some(fate) => fate.begun(wire),
+            None => begun.requests,
+        }
+    }
+
+    /// Nobody waits for the batch any more. Returns how many of its requests have begun to be sent.
+    #[cold]
+    fn give_up(&mut self, begun: &Begun) -> usize {
+        let sent = self.sent(begun, self.transport.committed());
+        if sent == 0 && self.in_flight.retract().is_some() {
+            self.wire.truncate(begun.place);
+            self.dirt = begun.dirt;
+            self.end = begun.end;
+            return 0;
+        }
+        if let Some(owner) = self.in_flight.last_mut() {
+            *owner = Owner::Nobody;
+        }
+        if begun.blocks {
+            self.end = Some(End::Now);
+        }
+        sent
+    }
+}
+
+/// A batch that waits for its replies.
+struct Running<'a> {
+    connection: &'a mut Connection,
+    begun: Begun,
+    limit: Limit,
+    /// Known once the batch has to wait: one that is answered at once looks at no clock.
+    deadline: Option<Option<Instant>>,
+    ended: bool,
+}
+
+impl Running<'_> {
+    #[inline]
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        if self.ended {
+            return Poll::Ready(Ok(()));
+        }
+        let exchange = self.connection.poll_exchange(cx, Connection::take_replies);
+        if exchange.is_pending() {
+            return self.poll_deadline(cx);
+        }
+        self.ended = true;
+        exchange
+    }
+
+    fn poll_deadline(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        let deadline = match self.deadline {
+            Some(deadline) => deadline,
+            None => *self
+                .deadline
+                .insert(self.limit.deadline(self.begun.patience)),
+        };
+        let Some(deadline) = deadline else {
+            return Poll::Pending;
+        };
+        self.connection
+            .timer
+            .poll(cx, deadline)
+            .map(|()| Err(self.timed_out()))
+    }
+
+    #[cold]
+    fn timed_out(&self) -> Error {
+        let within = self.limit.within.unwrap_or_default();
+        Error::Timeout {
+            doing: Doing::Request,
+            within: within.saturating_add(self.begun.patience.unwrap_or_default()),
+            outcome: Outcome::Unknown,
+        }
+    }
+
+    #[inline]
+    fn finish<B: Batch>(mut self, batch: B, result: Result<(), Error>) -> B::Output {
+        let output = match result {
+            Ok(()) => {
+                let connection = &*self.connection;
+                let complete = |_| Error::Closed;
+                batch.finish(Answers::new(
+                    &connection.incoming,
+                    &connection.frames,
+                    &complete,
+                ))
+            }
+            Err(error) => self.finish_failed(batch, &error),
+        };
+        self.ended = true;
+        self.connection.forget_replies();
+        output
+    }
+
+    #[cold]
+    fn finish_failed<B: Batch>(&mut self, batch: B, error: &Error) -> B::Output {
+        let connection = &mut *self.connection;
+        let sent = if error.is_timeout() {
+            connection.give_up(&self.begun)
+        } else {
+            connection.failure = Some(error.clone());
+            connection.sent(&self.begun, connection.transport.in_doubt())
+        };
+        tracing::debug!(address = %connection.node.address, %error, "requests failed");
+        let failure = |number| {
+            error.clone().with_outcome(if number < sent {
+                Outcome::Unknown
+            } else {
+                Outcome::NotSent
+            })
+        };
+        batch.finish(Answers::new(
+            &connection.incoming,
+            &connection.frames,
+            &failure,
+        ))
+    }
+}
+
+/// The caller has given up.
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.connection.give_up(&self.begun);
+            self.connection.forget_replies();
+        }
+    }
+}
+
+impl Limit {
+    /// When it is over, if it begins now.
+    fn deadline(&self, patience: Option<Duration>) -> Option<Instant> {
+        let within = self.within.zip(patience);
+        let own = within.map(|(within, patience)| link::after(within.saturating_add(patience)));
+        match (own, self.until) {
+            (Some(own), Some(until)) => Some(own.min(until)),
+            (own, until) => own.or(until),
+        }
+    }
+}

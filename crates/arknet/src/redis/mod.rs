@@ -1,0 +1,40 @@
+//! Redis: typed commands, and what runs them.
+
+pub use arknet_proto::redis::{
+    DecodeError, Double, Effects, Elements, FromReply, Pairs, ProtocolError, Reply, ReplyKind,
+    ReplyLimits, ServerError, ToArg, Value,
+};
+
+pub use self::backlog::Overflow;
+#[doc(hidden)]
+pub use arknet_proto::redis::Fields;
+
+pub use arknet_derive::{FromReplies, FromReply};
+
+pub use self::batch::{Answers, Batch, Shareable};
+pub use self::client::{Client, Push, PushEvent, Pushes, Report, Run, Stats};
+pub use self::command::{Command, LeaseCommand, cmd};
+pub use self::config::{Config, TlsMode};
+pub use self::error::{Doing, Error, ErrorKind};
+pub use self::lease::Lease;
+pub use self::node::ResetPolicy;
+pub use self::pool::Pool;
+pub use self::pipeline::{Atomic, Named, Pipeline, Replies, pipeline};
+pub use self::transaction::{Commit, Transaction};
+pub use arknet_proto::reconnect::{Backoff, ReconnectPolicy};
+pub use arknet_proto::redis::exchange::Protocol;
+
+mod backlog;
+mod batch;
+mod client;
+mod command;
+pub mod commands;
+mod config;
+mod connection;
+mod error;
+mod lease;
+mod node;
+mod pipeline;
+mod pool;
+mod storage;
+mod transaction;

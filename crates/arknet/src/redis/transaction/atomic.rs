@@ -1,0 +1,99 @@
+//! A batch between `MULTI` and `EXEC`.
+
+use std::ops::Range;
+
+use arknet_proto::redis::{Command, Effects, Frame, Reply, ReplyLimits, Scanner, ServerError};
+
+use super::Commit;
+use crate::redis::batch::sealed::Sealed;
+use crate::redis::{Answers, Batch, DecodeError, Error};
+
+/// What is carried out all together.
+#[derive(Clone)]
+pub(in crate::redis) struct Atomic<B>(pub(in crate::redis) B);
+
+impl<B> Sealed for Atomic<B> {}
+
+impl<B: Batch> Batch for Atomic<B> {
+    type Output = Result<Commit<B::Output>, Error>;
+
+    fn encode(&self, wire: &mut Vec<u8>) {
+        Command::new("MULTI").encode_to(wire);
+        self.0.encode(wire);
+        Command::new("EXEC").encode_to(wire);
+    }
+
+    fn wire_len(&self) -> usize {
+        self.0.wire_len() + Command::new("MULTI").wire_len() + Command::new("EXEC").wire_len()
+    }
+
+    fn requests(&self) -> usize {
+        self.0.requests() + 2
+    }
+
+    fn effects(&self) -> Effects {
+        let ends = Effects::CLOSES_TRANSACTION.union(Effects::EXCLUSIVE);
+        self.0.effects().then(ends)
+    }
+
+    fn name(&self) -> &str {
+        "EXEC"
+    }
+
+    fn release(&mut self) {
+        self.0.release();
+    }
+
+    fn finish(self, mut answers: Answers<'_>) -> Self::Output {
+        let mut refused = None;
+        // Of these only a refusal matters: where they were lost, EXEC was lost or not sent, and says which.
+        for _ in 0..=self.0.requests() {
+            if let Ok(frame) = answers.next()
+                && let Ok(Reply::Error(text)) = Reply::parse(frame)
+            {
+                refused.get_or_insert_with(|| ServerError::new(text));
+            }
+        }
+        let frame = answers.next()?;
+        match (Reply::parse(frame), refused) {
+            (Ok(Reply::Null), _) => Ok(Commit::Conflict),
+            (Ok(Reply::Array(_)), _) => {
+                let results = elements(frame).ok_or_else(|| decode(DecodeError::Malformed))?;
+                // A server that leaves some out has broken the protocol.
+                let missing = |_| decode(DecodeError::Malformed);
+                let output = self.0.finish(Answers::new(frame, &results, &missing));
+                Ok(Commit::Applied(output))
+            }
+            (_, Some(refusal)) => Err(decode(DecodeError::Server(refusal))),
+            (Ok(reply), None) => Err(decode(reply.unexpected("the results of a transaction"))),
+            (Err(error), None) => Err(decode(error)),
+        }
+    }
+}
+
+fn decode(error: DecodeError) -> Error {
+    Error::from_decode("EXEC", error)
+}
+
+/// Where the elements of an array lie in its frame.
+fn elements(frame: &[u8]) -> Option<Vec<Range<usize>>> {
+    let array = frame.iter().position(|byte| *byte == b'*')?;
+    let line = frame
+        .get(array..)?
+        .windows(2)
+        .position(|pair| pair == b"\r\n")?;
+    let mut at = array + line + 2;
+    // It has been scanned as a whole, within limits.
+    let mut scanner = Scanner::new(
+        ReplyLimits::default()
+            .max_reply_bytes(usize::MAX)
+            .max_elements(usize::MAX),
+    );
+    let mut found = Vec::new();
+    while at < frame.len() {
+        let Frame { len, .. } = scanner.scan(frame.get(at..)?).ok()??;
+        found.push(at..at + len);
+        at += len;
+    }
+    Some(found)
+}
