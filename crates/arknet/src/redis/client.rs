@@ -23,7 +23,9 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+pub(super) use self::driver::random;
 pub(super) use self::open::{Opened, open};
+pub(super) use self::outgoing::Outgoing;
 pub use self::pushes::{Push, PushEvent, Pushes};
 pub use self::report::Report;
 pub use self::run::Run;

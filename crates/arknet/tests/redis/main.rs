@@ -7,4 +7,5 @@
 )]
 
 mod client;
+mod subscriber;
 mod support;

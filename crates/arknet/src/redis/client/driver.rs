@@ -162,7 +162,7 @@ impl Drop for Last {
 }
 
 /// Bits for the jitter of the next attempt, good enough that many clients do not come back at once.
-fn random() -> u64 {
+pub(in crate::redis) fn random() -> u64 {
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_u64(link::now().elapsed().as_nanos() as u64);
     hasher.finish()
