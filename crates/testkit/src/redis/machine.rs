@@ -51,7 +51,7 @@ pub(super) struct Machine {
     pub(super) doors: Doors,
     pub(super) world: World,
     pub(super) rules: Vec<Rule>,
-    pub(super) stats: Stats,
+    stats: Stats,
     /// Sent to whoever connects, before anything else.
     pub(super) greeting: Vec<u8>,
     /// Nothing is accepted, read or written.
@@ -129,9 +129,10 @@ impl Machine {
                 self.accept();
                 self.drive();
             }
-            self.stats.open = self.world.peers.len();
-            self.stats.blocked = self.count_blocked();
-            self.board.show(&self.stats);
+            if self.board.is_waited_for() {
+                self.count();
+                self.board.show(&self.stats);
+            }
         }
     }
 
@@ -381,12 +382,16 @@ impl Machine {
         }
     }
 
-    fn count_blocked(&self) -> usize {
-        self.world
-            .peers
-            .values()
-            .filter(|peer| peer.session.blocked.is_some())
-            .count()
+    /// The counts as of now.
+    pub(super) fn stats(&mut self) -> Stats {
+        self.count();
+        self.stats.clone()
+    }
+
+    fn count(&mut self) {
+        let peers = self.world.peers.values();
+        self.stats.open = peers.len();
+        self.stats.blocked = peers.filter(|peer| peer.session.blocked.is_some()).count();
     }
 }
 

@@ -226,10 +226,7 @@ impl EmbeddedServer {
     /// What it has seen so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        self.ask(|machine| {
-            machine.stats.open = machine.world.peers.len();
-            machine.stats.clone()
-        })
+        self.ask(Machine::stats)
     }
 
     /// Waits until the counts are as `reached` wants them.

@@ -65,12 +65,14 @@ pub(super) struct Board {
 }
 
 impl Board {
+    pub(super) fn is_waited_for(&self) -> bool {
+        self.waiting.load(Ordering::SeqCst) > 0
+    }
+
     pub(super) fn show(&self, stats: &Stats) {
-        if self.waiting.load(Ordering::SeqCst) > 0 {
-            let mut shown = self.stats.lock().unwrap_or_else(PoisonError::into_inner);
-            shown.clone_from(stats);
-            self.changed.notify_all();
-        }
+        let mut shown = self.stats.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.clone_from(stats);
+        self.changed.notify_all();
     }
 
     /// Announces somebody who waits. The server must be asked to show its counts behind it.

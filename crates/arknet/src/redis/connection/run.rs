@@ -68,6 +68,7 @@ impl Connection {
         if self.end == Some(End::Now) {
             return Err(Error::Closed);
         }
+        self.look_for_end()?;
         self.drain = None;
         self.leave_transaction();
         let mut begun = Begun {
