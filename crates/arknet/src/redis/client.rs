@@ -27,9 +27,9 @@ pub(super) use self::driver::random;
 pub(super) use self::open::{Opened, open};
 pub(super) use self::outgoing::Outgoing;
 pub use self::pushes::{Push, PushEvent, Pushes};
-pub use self::report::ClientReport;
+pub use self::report::Report;
 pub use self::run::Run;
-pub use self::stats::ClientStats;
+pub use self::stats::Stats;
 
 use self::driver::{Last, drive};
 use self::shared::{Phase, Shared};
@@ -134,7 +134,7 @@ impl Client {
     }
 
     /// Whether there is a connection at this moment, and what has been counted.
-    pub fn stats(&self) -> ClientStats {
+    pub fn stats(&self) -> Stats {
         self.shared.stats()
     }
 
@@ -142,7 +142,7 @@ impl Client {
     /// left is cut. Handles that survive refuse everything with [`Error::Closed`].
     ///
     /// Dropping this future leaves the client closing.
-    pub async fn close(&self, within: Duration) -> ClientReport {
+    pub async fn close(&self, within: Duration) -> Report {
         self.shared.close(link::after(within));
         self.shared.end().await
     }
@@ -187,7 +187,7 @@ impl Shared {
     }
 
     /// Waits for the end.
-    async fn end(&self) -> ClientReport {
+    async fn end(&self) -> Report {
         loop {
             let changed = self.changed.notified();
             if let Some(report) = self.lock().report {
@@ -204,7 +204,7 @@ impl Shared {
         self.receivers.add(limit, overflow)
     }
 
-    fn stats(&self) -> ClientStats {
+    fn stats(&self) -> Stats {
         let state = self.lock();
         let connected = matches!(state.phase, Phase::Open);
         state.counts.stats(

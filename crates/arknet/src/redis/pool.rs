@@ -98,7 +98,7 @@ impl Pool {
     /// # Errors
     ///
     /// [`Error::Full`] and [`Error::Closed`] at once; [`Error::Timeout`] if no connection became free in time. Where none
-    /// could be made, the reason for that: at once if it will not go away by itself ([`Error::Auth`], [`Error::Tls`]),
+    /// could be made, the reason for that: at once if it will not go away by itself ([`Error::Auth`], [`Error::Handshake`], [`Error::Tls`]),
     /// otherwise when the time is over, since the server may come back.
     pub async fn acquire(&self) -> Result<Lease, Error> {
         acquire::acquire(&self.pool, &self.lanes, None).await

@@ -24,7 +24,7 @@ use self::driver::{Last, drive};
 use self::event::Sink;
 use self::shared::{Shared, Verb};
 use super::backlog::{Backlog, Next};
-use super::client::ClientReport;
+use super::client::Report;
 use super::error::Error;
 use crate::lanes::{Lanes, Tenant};
 use crate::link;
@@ -261,7 +261,7 @@ impl SubscriberHandle {
     }
 
     /// Closes the connection, within this time, and ends the subscriber. Events that wait can still be received.
-    pub async fn close(&self, within: Duration) -> ClientReport {
+    pub async fn close(&self, within: Duration) -> Report {
         self.shared.close(link::after(within));
         self.shared.end().await
     }

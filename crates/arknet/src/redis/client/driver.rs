@@ -14,7 +14,7 @@ use super::connection::{Connection, End, tell};
 use super::finish::Lost;
 use super::ledger::Ready;
 use super::open::{Opened, open};
-use super::report::ClientReport;
+use super::report::Report;
 use super::shared::{Phase, Shared, unsent};
 use crate::link::{self, Deadline};
 use crate::redis::error::{Error, ErrorKind};
@@ -142,7 +142,7 @@ impl Last {
         self.0.receivers.end();
         tell(&self.0, &mut ready);
         // Who waits for the end finds that everybody has been told.
-        self.0.lock().report = Some(ClientReport {
+        self.0.lock().report = Some(Report {
             finished: cut == 0,
             cut,
         });

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use super::finish::{Callback, Circumstances, Failure};
 use super::ledger::{Ledger, Ticket};
 use super::pushes::Receivers;
-use super::report::ClientReport;
+use super::report::Report;
 use super::slot::{Collected, Owner};
 use super::stats::Counts;
 use crate::lanes::lock;
@@ -48,7 +48,7 @@ pub(super) struct State {
     pub(super) counts: Counts,
     /// Requests in flight that the close has cut.
     pub(super) cut: usize,
-    pub(super) report: Option<ClientReport>,
+    pub(super) report: Option<Report>,
 }
 
 /// See the [module](self).

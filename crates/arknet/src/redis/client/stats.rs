@@ -4,7 +4,7 @@
 /// ten, since the client was made.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct ClientStats {
+pub struct Stats {
     /// Whether there is a connection.
     pub connected: bool,
     /// Requests that wait for their reply, sent or not.
@@ -46,12 +46,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    pub(super) fn stats(
-        &self,
-        connected: bool,
-        waiting: usize,
-        queued_bytes: usize,
-    ) -> ClientStats {
+    pub(super) fn stats(&self, connected: bool, waiting: usize, queued_bytes: usize) -> Stats {
         let Self {
             submitted,
             refused,
@@ -63,7 +58,7 @@ impl Counts {
             failed_connects,
             pushes,
         } = *self;
-        ClientStats {
+        Stats {
             connected,
             waiting,
             queued_bytes,

@@ -15,7 +15,7 @@ use super::event::Sink;
 use super::shared::Shared;
 use crate::error::Outcome;
 use crate::link::{self, Deadline};
-use crate::redis::client::{ClientReport, open, random};
+use crate::redis::client::{Report, open, random};
 use crate::redis::error::{Error, ErrorKind};
 
 /// Runs a subscriber until it is closed, nobody listens any more, or its policy says that it connects no more.
@@ -117,7 +117,7 @@ impl Last {
             waiter.tell(Err(reason.clone()));
             cut += 1;
         }
-        state.report = Some(ClientReport {
+        state.report = Some(Report {
             finished: cut == 0,
             cut,
         });

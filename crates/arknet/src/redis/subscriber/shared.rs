@@ -15,7 +15,7 @@ use super::event::{GapReason, SubscriberEvent};
 use crate::error::Outcome;
 use crate::lanes::{Tenant, lock};
 use crate::link::{self, Address};
-use crate::redis::client::ClientReport;
+use crate::redis::client::Report;
 use crate::redis::error::{Doing, Error};
 use crate::redis::node::{Node, ResetPolicy};
 
@@ -46,7 +46,7 @@ pub(super) struct State {
     pub(super) closing: Option<Instant>,
     /// Nothing happens any more; this is what callers are told.
     pub(super) ended: Option<Error>,
-    pub(super) report: Option<ClientReport>,
+    pub(super) report: Option<Report>,
 }
 
 /// See the [module](self).
@@ -171,7 +171,7 @@ impl Shared {
     }
 
     /// Waits for the end.
-    pub(super) async fn end(&self) -> ClientReport {
+    pub(super) async fn end(&self) -> Report {
         loop {
             let changed = self.changed.notified();
             if let Some(report) = self.lock().report {
