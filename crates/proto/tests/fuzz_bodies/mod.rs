@@ -12,6 +12,7 @@
 
 pub(crate) mod framing;
 pub(crate) mod inbound;
+pub(crate) mod redis_reply;
 pub(crate) mod redis_request;
 pub(crate) mod send_queue;
 pub(crate) mod session;
