@@ -11,6 +11,8 @@ mod login;
 mod requests;
 mod reset;
 mod step;
+#[cfg(test)]
+mod tests;
 
 pub use dirt::Dirt;
 pub use handshake::{Handshake, HandshakeError, Progress};
