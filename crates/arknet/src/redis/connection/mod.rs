@@ -302,10 +302,13 @@ impl Connection {
         if self.frames.capacity() > FRAMES_KEPT {
             self.frames = Vec::new();
         }
-        self.incoming.advance(self.at);
-        self.at = 0;
-        if self.incoming.is_empty() {
+        if self.at == self.incoming.len() {
+            // An advance would leave a buffer with less room than a read wants.
+            self.incoming.clear();
             stream::rest(&mut self.incoming);
+        } else {
+            self.incoming.advance(self.at);
         }
+        self.at = 0;
     }
 }
