@@ -54,6 +54,11 @@ fn redis_request() {
 }
 
 #[test]
+fn pool() {
+    replay("pool", fuzz_bodies::pool::run);
+}
+
+#[test]
 fn send_queue() {
     replay("send_queue", fuzz_bodies::send_queue::run);
 }
@@ -66,4 +71,9 @@ fn session() {
 #[test]
 fn timers() {
     replay("timers", fuzz_bodies::timers::run);
+}
+
+#[test]
+fn uri() {
+    replay("uri", fuzz_bodies::uri::run);
 }

@@ -96,6 +96,12 @@ impl<'a> Answers<'a> {
         }
     }
 
+    /// How many answers were asked for.
+    #[inline]
+    pub(crate) fn asked(&self) -> usize {
+        self.asked
+    }
+
     /// The answer to the next request. An error reply is a reply.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use super::{Answers, Batch, Config, Doing, Error, Lease, ResetPolicy};
 use crate::error::Outcome;
 use crate::lanes::Lanes;
 use crate::link;
-use crate::pool::{self, AcquireError, ConnectFailure, PoolConfig, PoolReport, PoolStats};
+use crate::pool::{self, AcquireError, ConnectFailure, PoolConfig, PoolReport};
 
 pub(super) use self::manager::RedisManager as Manager;
 
@@ -49,9 +49,9 @@ pub struct Pool {
 /// A moment of a [`Pool`], and what has happened until then.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Stats {
+pub struct PoolStats {
     /// Connections, leases and waiters.
-    pub pool: PoolStats,
+    pub pool: pool::PoolStats,
     /// Sessions that were reset so far.
     pub resets: u64,
 }
@@ -146,8 +146,8 @@ impl Pool {
     }
 
     /// What the pool looks like now, and what has happened.
-    pub fn stats(&self) -> Stats {
-        Stats {
+    pub fn stats(&self) -> PoolStats {
+        PoolStats {
             pool: self.pool.stats(),
             resets: self.pool.manager().node().resets(),
         }

@@ -18,6 +18,34 @@ thread_local! {
     static KEPT: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Borrowed storage.
+#[derive(Clone)]
+pub(super) struct Buffer(Vec<u8>);
+
+impl Buffer {
+    /// An empty one.
+    #[inline]
+    pub(super) fn lend() -> Self {
+        Self(lend())
+    }
+
+    #[inline]
+    pub(super) fn as_slice(&self) -> &[u8] {
+        &self.0
+    }
+
+    #[inline]
+    pub(super) fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.0
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        give_back(std::mem::take(&mut self.0));
+    }
+}
+
 /// A command in borrowed storage.
 #[derive(Clone)]
 pub(super) struct Stored(Command);

@@ -1,6 +1,6 @@
 //! Changing several keys together, if nobody else has changed them.
 
-mod atomic;
+pub(super) mod atomic;
 
 use arknet_proto::redis::{Effects, ToArg};
 

@@ -24,6 +24,8 @@ pub use self::effects::Effects;
 pub use self::error::{DecodeError, ProtocolError, ServerError};
 pub use self::limits::ReplyLimits;
 pub use self::reply::{Double, Elements, FromReply, Pairs, Reply, ReplyKind};
+#[doc(hidden)]
+pub use self::reply::{Fields, Walk};
 pub use self::scan::{Frame, FrameKind, Scanner};
 pub use self::value::Value;
 
@@ -36,4 +38,6 @@ mod limits;
 mod reply;
 mod scan;
 pub mod server;
+#[cfg(test)]
+mod tests;
 mod value;

@@ -5,12 +5,16 @@ use std::fmt;
 use super::error::{DecodeError, ServerError};
 
 pub use self::elements::{Elements, Pairs};
+pub use self::fields::Fields;
+pub use self::walk::Walk;
 
 mod collections;
 mod elements;
+mod fields;
 mod scalars;
 mod strings;
 mod tuples;
+mod walk;
 
 /// One reply, or one element of it, as a view of the received bytes.
 ///
@@ -229,6 +233,20 @@ pub trait FromReply: Sized {
     /// A [`DecodeError`] if the reply is an error ([`Reply::unexpected`] makes it), or is not what this
     /// type needs.
     fn from_reply(reply: Reply<'_>) -> Result<Self, DecodeError>;
+
+    /// What a field that is not in the reply is, if that is no error.
+    #[doc(hidden)]
+    #[must_use]
+    fn missing() -> Option<Self> {
+        None
+    }
+
+    /// Makes one of the next element of a list. Text is checked ahead there.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn next_of(walk: &mut Walk<'_>) -> Result<Self, DecodeError> {
+        walk.reply()
+    }
 
     /// Makes a list of them. `u8` takes a string here, and tuples take several elements each.
     #[doc(hidden)]

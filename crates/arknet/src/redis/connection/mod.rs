@@ -290,8 +290,8 @@ impl Connection {
         if error.starts_with(b"-READONLY ") && self.end.is_none() {
             self.end = Some(End::WithLease);
         }
-        if self.effects != Effects::NONE {
-            // A transaction whose end was refused is still open.
+        // A transaction whose end was refused is still open.
+        if self.effects != Effects::NONE || error.starts_with(b"-NOPERM ") {
             self.dirt.note_unknown();
         }
     }

@@ -9,7 +9,8 @@ use crate::redis::batch::sealed::Sealed;
 use crate::redis::{Answers, Batch, DecodeError, Error};
 
 /// What is carried out all together.
-pub(super) struct Atomic<B>(pub(super) B);
+#[derive(Clone)]
+pub(in crate::redis) struct Atomic<B>(pub(in crate::redis) B);
 
 impl<B> Sealed for Atomic<B> {}
 

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::super::error::DecodeError;
+use super::walk::Walk;
 use super::{Elements, FromReply, Reply};
 
 /// Bytes that a list takes before its first element is there. What was announced has come, but in bytes of
@@ -33,57 +34,45 @@ pub(super) fn elements<'a>(
 /// A list, element by element.
 #[inline]
 pub(super) fn vec<T: FromReply>(reply: Reply<'_>) -> Result<Vec<T>, DecodeError> {
-    let mut elements = elements(reply, "a list")?;
-    let mut list = Vec::with_capacity(room::<T>(elements.len()));
-    while !elements.is_empty() {
-        list.push(one(&mut elements)?);
+    let mut walk = Walk::new(elements(reply, "a list")?);
+    let mut list = Vec::with_capacity(room::<T>(walk.len()));
+    while !walk.is_empty() {
+        list.push(walk.one()?);
     }
     Ok(list)
-}
-
-/// The next element, as one value.
-#[inline]
-pub(super) fn one<T: FromReply>(elements: &mut Elements<'_>) -> Result<T, DecodeError> {
-    match elements.next() {
-        Some(element) => T::from_reply(element),
-        None => Err(DecodeError::Malformed),
-    }
 }
 
 /// The pairs of a reply: a map, a list of pairs, or, as RESP2 writes both, a list of firsts and seconds in
 /// turn.
 pub(super) struct PairsOf<'a> {
-    elements: Elements<'a>,
+    walk: Walk<'a>,
     /// Every element is a pair itself.
     is_nested: bool,
 }
 
 impl<'a> PairsOf<'a> {
     pub(super) fn new(reply: Reply<'a>) -> Result<Self, DecodeError> {
-        if let Reply::Map(pairs) = reply {
-            return Ok(Self {
-                elements: pairs.into_elements(),
-                is_nested: false,
-            });
-        }
-        let elements = elements(reply, "a map or a list of pairs")?;
-        let is_nested = matches!(elements.peek(), Some(Reply::Array(_)));
-        if !is_nested && elements.len() % 2 == 1 {
+        let (walk, is_nested) = match reply {
+            Reply::Map(pairs) => (Walk::new(pairs.into_elements()), false),
+            list => {
+                let walk = Walk::new(elements(list, "a map or a list of pairs")?);
+                let is_nested = matches!(walk.peek(), Some(Reply::Array(_)));
+                (walk, is_nested)
+            }
+        };
+        if !is_nested && walk.len() % 2 == 1 {
             return Err(DecodeError::Length {
-                expected: elements.len() + 1,
-                found: elements.len(),
+                expected: walk.len() + 1,
+                found: walk.len(),
             });
         }
-        Ok(Self {
-            elements,
-            is_nested,
-        })
+        Ok(Self { walk, is_nested })
     }
 
     /// How many are left.
     pub(super) fn len(&self) -> usize {
         let each = if self.is_nested { 1 } else { 2 };
-        self.elements.len() / each
+        self.walk.len() / each
     }
 
     /// The next one.
@@ -91,14 +80,13 @@ impl<'a> PairsOf<'a> {
     pub(super) fn next<A: FromReply, B: FromReply>(
         &mut self,
     ) -> Result<Option<(A, B)>, DecodeError> {
-        if self.elements.is_empty() {
+        if self.walk.is_empty() {
             return Ok(None);
         }
         if self.is_nested {
-            return one(&mut self.elements).map(Some);
+            return self.walk.one().map(Some);
         }
-        let first = one(&mut self.elements)?;
-        Ok(Some((first, one(&mut self.elements)?)))
+        Ok(Some((self.walk.one()?, self.walk.one()?)))
     }
 }
 
@@ -134,10 +122,10 @@ impl<T: FromReply, const N: usize> FromReply for [T; N] {
 
 impl<T: FromReply + Hash + Eq, S: BuildHasher + Default> FromReply for HashSet<T, S> {
     fn from_reply(reply: Reply<'_>) -> Result<Self, DecodeError> {
-        let mut elements = elements(reply, "a set")?;
-        let mut set = Self::with_capacity_and_hasher(room::<T>(elements.len()), S::default());
-        while !elements.is_empty() {
-            set.insert(one(&mut elements)?);
+        let mut walk = Walk::new(elements(reply, "a set")?);
+        let mut set = Self::with_capacity_and_hasher(room::<T>(walk.len()), S::default());
+        while !walk.is_empty() {
+            set.insert(walk.one()?);
         }
         Ok(set)
     }
@@ -145,10 +133,10 @@ impl<T: FromReply + Hash + Eq, S: BuildHasher + Default> FromReply for HashSet<T
 
 impl<T: FromReply + Ord> FromReply for BTreeSet<T> {
     fn from_reply(reply: Reply<'_>) -> Result<Self, DecodeError> {
-        let mut elements = elements(reply, "a set")?;
+        let mut walk = Walk::new(elements(reply, "a set")?);
         let mut set = Self::new();
-        while !elements.is_empty() {
-            set.insert(one(&mut elements)?);
+        while !walk.is_empty() {
+            set.insert(walk.one()?);
         }
         Ok(set)
     }

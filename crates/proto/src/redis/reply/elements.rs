@@ -45,6 +45,31 @@ impl<'a> Elements<'a> {
         ahead.next()
     }
 
+    /// From the next one to the end of the whole reply, if the last one was no aggregate.
+    #[inline(always)]
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// The next one, if it is a string of bytes: nearly all are, and this much is worth having in the
+    /// caller's loop.
+    #[inline(always)]
+    pub(super) fn next_bulk(&mut self) -> Option<&'a [u8]> {
+        let text = match self.rest {
+            [b'$', text @ ..] if self.to_skip == 0 => text,
+            _ => return None,
+        };
+        let Length::Of { value, len } = header::length(text) else {
+            return None;
+        };
+        let remaining = self.remaining.checked_sub(1)?;
+        let value = usize::try_from(value).ok()?;
+        let (payload, rest) = text.get(len..)?.split_at_checked(value)?;
+        self.rest = rest.get(2..)?;
+        self.remaining = remaining;
+        Some(payload)
+    }
+
     #[inline(never)]
     fn skip_last(&mut self) -> Option<()> {
         self.rest = skip(self.rest, self.to_skip)?;

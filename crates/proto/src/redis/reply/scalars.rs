@@ -1,6 +1,7 @@
 //! Numbers, truth and nothing.
 
 use super::super::error::DecodeError;
+use super::walk::Walk;
 use super::{FromReply, Reply, strings};
 
 impl FromReply for () {
@@ -115,6 +116,19 @@ impl<T: FromReply> FromReply for Option<T> {
         match reply {
             Reply::Null => Ok(None),
             some => T::from_reply(some).map(Some),
+        }
+    }
+
+    fn missing() -> Option<Self> {
+        Some(None)
+    }
+
+    #[inline(always)]
+    fn next_of(walk: &mut Walk<'_>) -> Result<Self, DecodeError> {
+        if walk.is_bulk() {
+            walk.one().map(Some)
+        } else {
+            walk.another()
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::super::error::{DecodeError, ServerError};
+use super::walk::Walk;
 use super::{FromReply, Reply};
 
 /// From this size on, UTF-8 is checked by vector instructions: their set-up takes as long as the
@@ -28,7 +29,7 @@ fn text_of<'a>(reply: &Reply<'a>) -> Option<Cow<'a, [u8]>> {
 }
 
 #[inline(always)]
-fn utf8(text: &[u8]) -> Option<&str> {
+pub(super) fn utf8(text: &[u8]) -> Option<&str> {
     if text.len() < LONG_TEXT {
         std::str::from_utf8(text).ok()
     } else {
@@ -36,16 +37,15 @@ fn utf8(text: &[u8]) -> Option<&str> {
     }
 }
 
-impl FromReply for String {
-    #[inline]
-    fn from_reply(reply: Reply<'_>) -> Result<Self, DecodeError> {
-        match reply {
-            Reply::Bulk(text) => match utf8(text) {
-                Some(text) => Ok(text.to_owned()),
-                None => Err(reply.unfit(TEXT)),
-            },
-            other => text_of_another(other),
-        }
+/// The text of a string or number.
+#[inline(always)]
+fn text<'a>(reply: Reply<'a>) -> Result<Cow<'a, str>, DecodeError> {
+    match reply {
+        Reply::Bulk(text) => match utf8(text) {
+            Some(text) => Ok(Cow::Borrowed(text)),
+            None => Err(reply.unfit(TEXT)),
+        },
+        other => text_of_another(other).map(Cow::Owned),
     }
 }
 
@@ -56,23 +56,27 @@ fn text_of_another(reply: Reply<'_>) -> Result<String, DecodeError> {
     Ok(text.to_owned())
 }
 
-impl FromReply for Box<str> {
-    fn from_reply(reply: Reply<'_>) -> Result<Self, DecodeError> {
-        String::from_reply(reply).map(Into::into)
-    }
+macro_rules! text {
+    ($($type:ty),*) => {$(
+        impl FromReply for $type {
+            #[inline]
+            fn from_reply(reply: Reply<'_>) -> Result<Self, DecodeError> {
+                text(reply).map(Into::into)
+            }
+
+            #[inline(always)]
+            fn next_of(walk: &mut Walk<'_>) -> Result<Self, DecodeError> {
+                match walk.text() {
+                    Some(Ok(text)) => Ok(text.into()),
+                    Some(Err(bytes)) => Err(Reply::Bulk(bytes).unfit(TEXT)),
+                    None => walk.another(),
+                }
+            }
+        }
+    )*};
 }
 
-impl FromReply for Arc<str> {
-    fn from_reply(reply: Reply<'_>) -> Result<Self, DecodeError> {
-        String::from_reply(reply).map(Into::into)
-    }
-}
-
-impl FromReply for Rc<str> {
-    fn from_reply(reply: Reply<'_>) -> Result<Self, DecodeError> {
-        String::from_reply(reply).map(Into::into)
-    }
-}
+text!(String, Box<str>, Arc<str>, Rc<str>);
 
 /// The bytes of a string, or a list of small numbers.
 pub(super) fn bytes(reply: Reply<'_>) -> Result<Vec<u8>, DecodeError> {

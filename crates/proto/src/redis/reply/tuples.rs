@@ -1,7 +1,8 @@
 //! Tuples: a list of exactly so many elements, each of a type of its own.
 
 use super::super::error::DecodeError;
-use super::collections::{elements, one, room, vec};
+use super::collections::{elements, room, vec};
+use super::walk::Walk;
 use super::{FromReply, Reply};
 
 macro_rules! tuples {
@@ -9,17 +10,17 @@ macro_rules! tuples {
         impl<$($part: FromReply),+> FromReply for ($($part,)+) {
             #[inline]
             fn from_reply(reply: Reply<'_>) -> Result<Self, DecodeError> {
-                let mut elements = elements(reply, "a list")?;
-                exactly($len, elements.len())?;
-                Ok(($(one::<$part>(&mut elements)?,)+))
+                let mut walk = Walk::new(elements(reply, "a list")?);
+                exactly($len, walk.len())?;
+                Ok(($(walk.one::<$part>()?,)+))
             }
 
             /// Of lists of so many, or, as RESP2 writes pairs, of a flat list in groups of so many.
             fn vec_from_reply(reply: Reply<'_>) -> Result<Vec<Self>, DecodeError> {
-                let mut flat = match reply {
+                let mut flat = Walk::new(match reply {
                     Reply::Map(pairs) if $len == 2 => pairs.into_elements(),
                     list => elements(list, "a list")?,
-                };
+                });
                 let is_map = matches!(reply, Reply::Map(_));
                 if $len == 1 || (!is_map && is_list(flat.peek())) {
                     return vec(reply);
@@ -27,7 +28,7 @@ macro_rules! tuples {
                 let groups = groups_of($len, flat.len())?;
                 let mut list = Vec::with_capacity(room::<Self>(groups));
                 while !flat.is_empty() {
-                    list.push(($(one::<$part>(&mut flat)?,)+));
+                    list.push(($(flat.one::<$part>()?,)+));
                 }
                 Ok(list)
             }

@@ -1,0 +1,13 @@
+//! The shared client.
+
+mod bounds;
+mod callbacks;
+mod cancellation;
+mod close;
+mod deadlines;
+mod outcomes;
+mod pushes;
+mod reconnect;
+mod refused;
+mod threads;
+mod works;

@@ -1,0 +1,76 @@
+//! `#[redis(..)]` on types, fields and variants.
+
+use syn::{Attribute, LitStr, Path};
+
+use crate::casing::Casing;
+
+/// On a type.
+pub(crate) struct OfType {
+    /// Where the library is found.
+    pub(crate) library: Path,
+    pub(crate) casing: Casing,
+}
+
+impl OfType {
+    pub(crate) fn parse(attributes: &[Attribute]) -> syn::Result<Self> {
+        let mut found = Self {
+            library: syn::parse_quote!(::arknet::redis),
+            casing: Casing::AsWritten,
+        };
+        for attribute in of_redis(attributes) {
+            attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("crate") {
+                    let path: LitStr = meta.value()?.parse()?;
+                    found.library = path.parse_with(Path::parse_mod_style)?;
+                    return Ok(());
+                }
+                if meta.path.is_ident("rename_all") {
+                    let casing: LitStr = meta.value()?.parse()?;
+                    let Some(parsed) = Casing::parse(&casing.value()) else {
+                        return Err(syn::Error::new(casing.span(), "not a spelling"));
+                    };
+                    found.casing = parsed;
+                    return Ok(());
+                }
+                Err(meta.error("expected `rename_all` or `crate`"))
+            })?;
+        }
+        Ok(found)
+    }
+}
+
+/// On a field or a variant.
+#[derive(Default)]
+pub(crate) struct OfMember {
+    pub(crate) rename: Option<String>,
+    pub(crate) default: bool,
+    pub(crate) skip: bool,
+}
+
+impl OfMember {
+    pub(crate) fn parse(attributes: &[Attribute]) -> syn::Result<Self> {
+        let mut found = Self::default();
+        for attribute in of_redis(attributes) {
+            attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("rename") {
+                    let name: LitStr = meta.value()?.parse()?;
+                    found.rename = Some(name.value());
+                } else if meta.path.is_ident("default") {
+                    found.default = true;
+                } else if meta.path.is_ident("skip") {
+                    found.skip = true;
+                } else {
+                    return Err(meta.error("expected `rename`, `default` or `skip`"));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(found)
+    }
+}
+
+fn of_redis(attributes: &[Attribute]) -> impl Iterator<Item = &Attribute> {
+    attributes
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("redis"))
+}
