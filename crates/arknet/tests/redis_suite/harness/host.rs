@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use arknet::pool::PoolConfig;
-use arknet::redis::{Client, Config, Error, Lease, Pool, Shareable};
+use arknet::redis::{Batch, Client, Config, Error, Lease, Pool, Shareable};
 use arknet::{Lanes, tls};
 use arknet_testkit::servers::Absent;
 use arknet_testkit::servers::redis::{Product, RedisServer, Transport};
@@ -117,11 +117,31 @@ impl Host {
                 client.run_with(batch, move |output| drop(tell.send(output)))?;
                 Ok(told.recv_timeout(LIMIT * 2).unwrap())
             }
-            (User::Pool(pool), Style::Tasks) => self.wait(async {
+            (User::Pool(_), _) => self.attempt_on_lease(batch),
+        }
+    }
+
+    /// Runs what only a lease takes, in the style of the cell.
+    pub(crate) fn run_on_lease<B>(&self, batch: B) -> B::Output
+    where
+        B: Batch + 'static,
+        B::Output: 'static,
+    {
+        self.attempt_on_lease(batch).unwrap()
+    }
+
+    fn attempt_on_lease<B>(&self, batch: B) -> Result<B::Output, Error>
+    where
+        B: Batch + 'static,
+        B::Output: 'static,
+    {
+        let pool = self.pool();
+        match self.cell.style {
+            Style::Tasks => self.wait(async {
                 let mut lease = pool.acquire().await?;
                 Ok(lease.run(batch).await)
             }),
-            (User::Pool(pool), Style::Callbacks) => {
+            Style::Callbacks => {
                 let (tell, told) = mpsc::channel();
                 pool.acquire_with(move |lease| match lease {
                     Ok(lease) => {
