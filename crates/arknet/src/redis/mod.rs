@@ -37,7 +37,7 @@ pub use arknet_derive::FromReplies;
 pub use arknet_derive::FromReply;
 
 pub use self::batch::{Answers, Batch, Shareable};
-pub use self::client::{Client, Push, PushEvent, Pushes, Report, Run, Stats};
+pub use self::client::{Client, Push, PushEvent, Pushes, Report, Run, Scan, Stats};
 pub use self::command::{Command, LeaseCommand, cmd};
 pub use self::config::{Config, TlsMode};
 pub use self::error::{Doing, Error, ErrorKind};
