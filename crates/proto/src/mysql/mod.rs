@@ -1,0 +1,16 @@
+//! The protocol of MySQL and MariaDB.
+//!
+//! Written to the servers' behaviour: MySQL 8 and 9, MariaDB 10.2 and later, and what stands between.
+
+mod capabilities;
+mod error;
+mod limits;
+mod ok;
+pub mod packet;
+pub mod session_state;
+mod wire;
+
+pub use self::capabilities::{Capabilities, Status};
+pub use self::error::{ProtocolError, ServerError};
+pub use self::limits::Limits;
+pub use self::ok::Ok;
