@@ -7,7 +7,7 @@ use super::wire::{Reader, put_lenenc, put_lenenc_bytes, put_u16};
 
 /// A statement succeeded, or a result set ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ok<'a> {
+pub struct OkPacket<'a> {
     /// Rows that the statement inserted, changed or deleted; with
     /// [`FOUND_ROWS`](Capabilities::FOUND_ROWS), rows that an update found.
     pub affected_rows: u64,
@@ -22,7 +22,7 @@ pub struct Ok<'a> {
     changes: &'a [u8],
 }
 
-impl<'a> Ok<'a> {
+impl<'a> OkPacket<'a> {
     /// Whether another result of the same request follows.
     #[must_use]
     pub fn has_more(&self) -> bool {
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn an_ok_is_read_with_what_it_says() {
-        let ok = Ok::parse(
+        let ok = OkPacket::parse(
             b"\x00\x04\xfc\xe8\x03\x22\x00\x01\x00Rows matched: 5",
             Capabilities::default(),
         );
@@ -142,7 +142,7 @@ mod tests {
     fn the_changes_of_the_session_follow_the_text() {
         // From the protocol's documentation: SET autocommit = OFF.
         let packet = b"\x00\x00\x00\x00\x40\x00\x00\x00\x11\x00\x0f\x0aautocommit\x03OFF";
-        let ok = Ok::parse(packet, TRACKED).unwrap();
+        let ok = OkPacket::parse(packet, TRACKED).unwrap();
         let changes: Vec<_> = ok.changes().collect();
         assert_eq!(
             changes,
@@ -160,7 +160,7 @@ mod tests {
     fn every_cut_is_an_error_or_has_less() {
         let packet = b"\x00\x00\x00\x00\x40\x00\x00\x00\x11\x00\x0f\x0aautocommit\x03OFF";
         for cut in 0..packet.len() {
-            if let Result::Ok(ok) = Ok::parse(&packet[..cut], TRACKED) {
+            if let Ok(ok) = OkPacket::parse(&packet[..cut], TRACKED) {
                 assert_eq!(ok.changes().count(), 0, "{cut}");
                 assert!((7..=8).contains(&cut), "{cut}");
             }
@@ -169,9 +169,9 @@ mod tests {
 
     #[test]
     fn an_eof_has_warnings_before_its_status() {
-        let ok = Ok::parse_eof(b"\xfe\x02\x00\x0a\x00").unwrap();
+        let ok = OkPacket::parse_eof(b"\xfe\x02\x00\x0a\x00").unwrap();
         assert_eq!((ok.warnings, ok.status), (2, Status::from_bits(10)));
         assert!(ok.has_more());
-        assert!(Ok::parse_eof(b"\xfe\x02\x00\x0a").is_err());
+        assert!(OkPacket::parse_eof(b"\xfe\x02\x00\x0a").is_err());
     }
 }
