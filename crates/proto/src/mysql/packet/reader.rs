@@ -26,6 +26,8 @@ pub struct PacketReader {
     state: State,
     joined: Vec<u8>,
     needed: usize,
+    /// Where the last packet of one frame was.
+    last: (usize, usize),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +52,7 @@ impl PacketReader {
             state: State::Between,
             joined: Vec::new(),
             needed: HEADER,
+            last: (0, 0),
         }
     }
 
@@ -137,8 +140,53 @@ impl PacketReader {
             return Ok(None);
         };
         self.check(header, packet)?;
+        self.last = (*at + HEADER, len);
         *at += HEADER + len;
         Ok(Some(packet))
+    }
+
+    /// The next packet, if it is in the buffer as one frame, and would not be refused. Nothing changes otherwise:
+    /// [`next`](Self::next) says what is the matter. After it, `end` lies behind the packet.
+    #[inline]
+    pub(crate) fn next_whole<'a>(&mut self, buffer: &'a [u8], end: &mut usize) -> Option<&'a [u8]> {
+        if self.state != State::Between {
+            self.settle()?;
+        }
+        let waiting = buffer.get(*end..)?;
+        let (header, rest) = waiting.split_first_chunk::<HEADER>()?;
+        let len = frame_len(header);
+        let [.., sequence] = *header;
+        let in_order = sequence == self.sequence || !self.checked;
+        if len > self.limit || len == FULL_FRAME || !in_order {
+            return None;
+        }
+        let packet = rest.get(..len)?;
+        *end += HEADER + len;
+        Some(packet)
+    }
+
+    /// Takes what [`next_whole`](Self::next_whole) found: its frame is behind us.
+    #[inline]
+    pub(crate) fn take_whole(&mut self) {
+        self.sequence = self.sequence.wrapping_add(1);
+    }
+
+    #[cold]
+    fn settle(&mut self) -> Option<()> {
+        if self.state != State::Delivered {
+            return None;
+        }
+        self.forget_joined();
+        Some(())
+    }
+
+    /// The packet that was returned last, for as long as the buffer is as it was.
+    pub(crate) fn last<'a>(&'a self, buffer: &'a [u8]) -> &'a [u8] {
+        if self.state == State::Delivered {
+            return &self.joined;
+        }
+        let (start, len) = self.last;
+        buffer.get(start..start + len).unwrap_or_default()
     }
 
     /// A header that announces much.
