@@ -7,6 +7,7 @@ pub mod auth;
 mod capabilities;
 mod columns;
 pub mod command;
+pub mod compression;
 mod error;
 pub mod handshake;
 mod kind;
