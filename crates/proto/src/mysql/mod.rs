@@ -15,6 +15,7 @@ mod limits;
 mod ok;
 pub mod packet;
 pub mod row;
+pub mod server;
 pub mod session_state;
 pub mod value;
 mod wire;

@@ -23,6 +23,15 @@ pub struct OkPacket<'a> {
 }
 
 impl<'a> OkPacket<'a> {
+    /// Nothing but a state of the server.
+    #[must_use]
+    pub fn with_status(status: Status) -> Self {
+        Self {
+            status,
+            ..Self::default()
+        }
+    }
+
     /// Whether another result of the same request follows.
     #[must_use]
     pub fn has_more(&self) -> bool {

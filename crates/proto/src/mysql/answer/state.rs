@@ -120,11 +120,11 @@ impl Answer {
         if let Concerns::Executes(LAST_STATEMENT) = request.concerns {
             self.concerns = Concerns::Executes(self.last_prepared);
         }
-        if let Concerns::Executes(statement) = self.concerns {
-            if let Some(columns) = self.statements.get(&statement) {
-                self.may_leave_out = true;
-                self.columns = Arc::clone(columns);
-            }
+        if let Concerns::Executes(statement) = self.concerns
+            && let Some(columns) = self.statements.get(&statement)
+        {
+            self.may_leave_out = true;
+            self.columns = Arc::clone(columns);
         }
     }
 
@@ -340,10 +340,10 @@ impl Answer {
         if self.results > 0 {
             return;
         }
-        if let Concerns::Executes(statement) = self.concerns {
-            if let Some(known) = self.statements.get_mut(&statement) {
-                known.clone_from(&self.columns);
-            }
+        if let Concerns::Executes(statement) = self.concerns
+            && let Some(known) = self.statements.get_mut(&statement)
+        {
+            known.clone_from(&self.columns);
         }
     }
 

@@ -25,8 +25,8 @@ pub use self::plugin::{Plugin, Plugins};
 pub use self::secret::Secret;
 
 pub(crate) use self::authentication::{Authentication, Progress};
-pub(crate) use self::plugin::State;
-pub(crate) use self::{caching_sha2::CachingSha2, native::Native};
+pub(crate) use self::caching_sha2::{CachingSha2, FAST, FULL, WANT_KEY};
+pub(crate) use self::native::Native;
 
 /// How well what a client says is kept from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

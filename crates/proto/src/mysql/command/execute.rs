@@ -96,10 +96,10 @@ pub(super) fn encode(payload: &mut Vec<u8>, statement: u32, params: &impl Params
     payload.push(1);
     let mut index = 0;
     params.for_each(|param| {
-        if param.is_null() {
-            if let Some(byte) = payload.get_mut(bitmap + index / 8) {
-                *byte |= 1 << (index % 8);
-            }
+        if param.is_null()
+            && let Some(byte) = payload.get_mut(bitmap + index / 8)
+        {
+            *byte |= 1 << (index % 8);
         }
         index += 1;
         put_u16(payload, param.type_code());

@@ -2,7 +2,7 @@
 
 use std::slice::Iter;
 
-use super::DecodeError;
+use super::error::{DecodeError, Fault};
 use crate::mysql::columns::{Columns, Slot};
 use crate::mysql::kind::Kind;
 use crate::mysql::wire::{NULL, Reader};
@@ -56,7 +56,7 @@ pub trait Cells<'a>: sealed::Sealed {
     ///
     /// # Errors
     ///
-    /// [`DecodeError::Malformed`].
+    /// [`Fault::Malformed`].
     fn next_cell(&mut self) -> Result<Cell<'a>, DecodeError>;
 
     /// How many cells have been given.
@@ -85,7 +85,10 @@ pub struct TextCells<'a> {
 pub struct BinaryCells<'a> {
     slots: Iter<'a, Slot>,
     columns: usize,
-    nulls: &'a [u8],
+    /// Bytes of the bitmap that follow `bits`.
+    nulls: Iter<'a, u8>,
+    /// The bits of the columns to come, up to the end of a byte, which the highest bit that is set marks.
+    bits: u32,
     rest: &'a [u8],
 }
 
@@ -123,7 +126,7 @@ impl<'a> TextCells<'a> {
 }
 
 impl<'a> Cells<'a> for TextCells<'a> {
-    #[inline]
+    #[inline(always)]
     fn next_cell(&mut self) -> Result<Cell<'a>, DecodeError> {
         let Some(slot) = self.slots.next() else {
             return Err(self.malformed());
@@ -148,12 +151,10 @@ impl<'a> Cells<'a> for TextCells<'a> {
             self.rest = rest;
             return Ok(cell);
         }
-        let mut reader = Reader::new(self.rest);
-        cell.bytes = reader.lenenc_bytes();
-        self.rest = reader.rest();
-        if cell.bytes.is_none() {
+        let Some(bytes) = long(&mut self.rest) else {
             return Err(self.malformed());
-        }
+        };
+        cell.bytes = Some(bytes);
         Ok(cell)
     }
 
@@ -168,8 +169,11 @@ impl<'a> Cells<'a> for TextCells<'a> {
     }
 }
 
+/// Marks the end of a byte of the bitmap.
+const END: u32 = 1 << 8;
+
 impl<'a> BinaryCells<'a> {
-    #[inline]
+    #[inline(always)]
     pub(super) fn new(columns: &'a Columns, packet: &'a [u8]) -> Result<Self, DecodeError> {
         let count = columns.len();
         let split = match packet {
@@ -179,10 +183,13 @@ impl<'a> BinaryCells<'a> {
         let Some((nulls, rest)) = split else {
             return Err(malformed(0, count));
         };
+        let mut nulls = nulls.iter();
+        let first = nulls.next().map_or(0, |byte| u32::from(*byte));
         Ok(Self {
             slots: columns.slots().iter(),
             columns: count,
             nulls,
+            bits: (first | END) >> FIRST_BIT,
             rest,
         })
     }
@@ -201,19 +208,21 @@ impl<'a> BinaryCells<'a> {
         malformed(self.position(), self.columns)
     }
 
-    #[inline]
-    fn is_null(&self, column: usize) -> bool {
-        let bit = column + FIRST_BIT;
-        self.nulls
-            .get(bit / 8)
-            .is_some_and(|byte| byte & (1 << (bit % 8)) != 0)
+    /// Whether the next column is NULL.
+    #[inline(always)]
+    fn next_is_null(&mut self) -> bool {
+        if self.bits == 1 {
+            self.bits = self.nulls.next().map_or(0, |byte| u32::from(*byte)) | END;
+        }
+        let is_null = self.bits & 1 != 0;
+        self.bits >>= 1;
+        is_null
     }
 }
 
 impl<'a> Cells<'a> for BinaryCells<'a> {
-    #[inline]
+    #[inline(always)]
     fn next_cell(&mut self) -> Result<Cell<'a>, DecodeError> {
-        let column = self.position();
         let Some(slot) = self.slots.next() else {
             return Err(self.malformed());
         };
@@ -222,7 +231,7 @@ impl<'a> Cells<'a> for BinaryCells<'a> {
             format: Format::Binary,
             bytes: None,
         };
-        if self.is_null(column) {
+        if self.next_is_null() {
             return Ok(cell);
         }
         if slot.width != 0 {
@@ -233,12 +242,19 @@ impl<'a> Cells<'a> for BinaryCells<'a> {
             self.rest = rest;
             return Ok(cell);
         }
-        let mut reader = Reader::new(self.rest);
-        cell.bytes = reader.lenenc_bytes();
-        self.rest = reader.rest();
-        if cell.bytes.is_none() {
-            return Err(self.malformed());
+        let short = self.rest.split_first().filter(|(first, _)| **first < NULL);
+        if let Some((first, rest)) = short {
+            let Some((bytes, rest)) = rest.split_at_checked(usize::from(*first)) else {
+                return Err(self.malformed());
+            };
+            cell.bytes = Some(bytes);
+            self.rest = rest;
+            return Ok(cell);
         }
+        let Some(bytes) = long(&mut self.rest) else {
+            return Err(self.malformed());
+        };
+        cell.bytes = Some(bytes);
         Ok(cell)
     }
 
@@ -253,7 +269,16 @@ impl<'a> Cells<'a> for BinaryCells<'a> {
     }
 }
 
+/// A string whose length takes more than one byte.
+#[cold]
+fn long<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let mut reader = Reader::new(rest);
+    let bytes = reader.lenenc_bytes()?;
+    *rest = reader.rest();
+    Some(bytes)
+}
+
 #[cold]
 fn malformed(column: usize, columns: usize) -> DecodeError {
-    DecodeError::Malformed { column, columns }
+    Fault::Malformed { column, columns }.into()
 }

@@ -4,9 +4,16 @@ use crate::mysql::kind::Kind;
 
 /// A row could not be read as what was asked for. The connection is as it was, unless
 /// [`is_malformed`](Self::is_malformed).
+///
+/// As large as a pointer, so that reading what is right costs nothing for what could be wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct DecodeError(Box<Fault>);
+
+/// What is wrong with a row, or with what was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum DecodeError {
+pub enum Fault {
     /// The rows have another number of columns.
     #[error("a row of {found} columns was read as one of {expected}")]
     Columns {
@@ -73,16 +80,29 @@ pub enum CellError {
 }
 
 impl DecodeError {
+    /// What is wrong.
+    #[must_use]
+    pub fn fault(&self) -> &Fault {
+        &self.0
+    }
+
     /// Whether it is the server's fault, and not that of what was asked for.
     #[must_use]
     pub fn is_malformed(&self) -> bool {
         matches!(
-            self,
-            Self::Malformed { .. }
-                | Self::Cell {
+            *self.0,
+            Fault::Malformed { .. }
+                | Fault::Cell {
                     reason: CellError::Malformed,
                     ..
                 }
         )
+    }
+}
+
+impl From<Fault> for DecodeError {
+    #[cold]
+    fn from(fault: Fault) -> Self {
+        Self(Box::new(fault))
     }
 }

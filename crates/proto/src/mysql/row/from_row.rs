@@ -3,7 +3,7 @@
 use std::any::type_name;
 
 use super::cells::{Cell, Cells};
-use super::error::{CellError, DecodeError};
+use super::error::{CellError, DecodeError, Fault};
 use super::from_value::FromValue;
 use crate::mysql::columns::Columns;
 use crate::mysql::kind::Kind;
@@ -112,7 +112,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`DecodeError::Malformed`].
+    /// [`Fault::Malformed`].
     #[inline]
     pub fn skip<'a>(&self, cells: &mut impl Cells<'a>) -> Result<(), DecodeError> {
         cells.next_cell().map(drop)
@@ -122,14 +122,12 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`DecodeError::Columns`] if the plan was made for another type.
+    /// [`Fault::Columns`] if the plan was made for another type.
     #[inline]
     pub fn filled<T>(&self, field: Option<T>) -> Result<T, DecodeError> {
         let found = self.places.len();
-        field.ok_or(DecodeError::Columns {
-            expected: found + 1,
-            found,
-        })
+        let expected = found + 1;
+        field.ok_or_else(|| Fault::Columns { expected, found }.into())
     }
 }
 
@@ -138,15 +136,16 @@ impl NamedPlan<'_> {
     ///
     /// # Errors
     ///
-    /// [`DecodeError::NoColumn`], or [`DecodeError::Cell`] if its values cannot be read as `T`.
+    /// [`Fault::NoColumn`], or [`Fault::Cell`] if its values cannot be read as `T`.
     pub fn field<'a, T: FromValue<'a>>(mut self, name: &str) -> Result<Self, DecodeError> {
         let mut columns = self.columns.iter().zip(&mut self.places).enumerate();
         let found = columns
             .find(|(_, (column, place))| place.is_none() && column.name() == name.as_bytes());
         let Some((index, (column, place))) = found else {
-            return Err(DecodeError::NoColumn {
+            return Err(Fault::NoColumn {
                 name: name.to_owned(),
-            });
+            }
+            .into());
         };
         check::<T>(index, column.kind())?;
         *place = Some(self.fields);
@@ -172,12 +171,13 @@ fn check<'a, T: FromValue<'a>>(column: usize, kind: Kind) -> Result<(), DecodeEr
         return Ok(());
     }
     let (expected, reason) = (type_name::<T>(), CellError::Type);
-    Err(DecodeError::Cell {
+    Err(Fault::Cell {
         column,
         kind,
         expected,
         reason,
-    })
+    }
+    .into())
 }
 
 /// Reads the next cell.
@@ -193,18 +193,19 @@ pub(super) fn next<'a, T: FromValue<'a>>(cells: &mut impl Cells<'a>) -> Result<T
 #[cold]
 fn refused<T>(position: usize, cell: Cell<'_>, reason: CellError) -> DecodeError {
     let (column, kind) = (position.saturating_sub(1), cell.kind());
-    DecodeError::Cell {
+    Fault::Cell {
         column,
         kind,
         expected: type_name::<T>(),
         reason,
     }
+    .into()
 }
 
 fn count(columns: &Columns, expected: usize) -> Result<(), DecodeError> {
     let found = columns.len();
     if found != expected {
-        return Err(DecodeError::Columns { expected, found });
+        return Err(Fault::Columns { expected, found }.into());
     }
     Ok(())
 }

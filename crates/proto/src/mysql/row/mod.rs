@@ -13,7 +13,7 @@ mod number;
 use std::sync::Arc;
 
 pub use self::cells::{BinaryCells, Cell, Cells, Format, TextCells};
-pub use self::error::{CellError, DecodeError};
+pub use self::error::{CellError, DecodeError, Fault};
 pub use self::from_row::{FromRow, NamedPlan, Plan};
 pub use self::from_value::FromValue;
 
@@ -103,7 +103,7 @@ impl<'a> Row<'a> {
     pub fn get<T: FromValue<'a>>(&self, index: usize) -> Result<T, DecodeError> {
         let columns = self.columns.len();
         if index >= columns {
-            return Err(DecodeError::NoIndex { index, columns });
+            return Err(Fault::NoIndex { index, columns }.into());
         }
         match self.format {
             Format::Text => nth(&mut TextCells::new(self.columns, self.packet), index),
@@ -118,9 +118,10 @@ impl<'a> Row<'a> {
     /// [`DecodeError`]: no such column, the value does not fit, or the row is malformed.
     pub fn get_by_name<T: FromValue<'a>>(&self, name: &str) -> Result<T, DecodeError> {
         let Some(index) = self.columns.index_of(name) else {
-            return Err(DecodeError::NoColumn {
+            return Err(Fault::NoColumn {
                 name: name.to_owned(),
-            });
+            }
+            .into());
         };
         self.get(index)
     }

@@ -81,7 +81,7 @@ pub(super) fn float(format: Format, bytes: &[u8]) -> Result<f32, CellError> {
 pub(super) fn double(format: Format, bytes: &[u8]) -> Result<f64, CellError> {
     match format {
         Format::Binary => Ok(f64::from_le_bytes(array(bytes)?)),
-        Format::Text => parse(bytes),
+        Format::Text => text::double(bytes).ok_or(CellError::Malformed),
     }
 }
 
