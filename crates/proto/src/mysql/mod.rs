@@ -9,6 +9,7 @@ mod columns;
 pub mod command;
 pub mod compression;
 mod error;
+pub mod format;
 pub mod handshake;
 mod kind;
 mod limits;

@@ -16,41 +16,41 @@ use arknet_testkit::TempDir;
 use arknet_testkit::process::which;
 
 /// What the server takes: its `max_allowed_packet` in these tests.
-pub const MAX_PACKET: usize = 64 << 20;
+pub(crate) const MAX_PACKET: usize = 64 << 20;
 
-pub struct Driver<S> {
+pub(crate) struct Driver<S> {
     stream: S,
-    pub established: Established,
-    pub conversation: Conversation,
+    pub(crate) established: Established,
+    pub(crate) conversation: Conversation,
     compression: Option<(Compressor, Inflater)>,
     received: Vec<u8>,
     at: usize,
     /// Reads of the stream so far.
-    pub reads: usize,
+    pub(crate) reads: usize,
 }
 
 /// One result of a request.
 #[derive(Debug, Default)]
-pub struct ResultSet {
-    pub columns: Option<Arc<Columns>>,
-    pub rows: Vec<OwnedRow>,
-    pub affected_rows: u64,
-    pub last_insert_id: u64,
-    pub warnings: u16,
-    pub info: String,
-    pub is_out_parameters: bool,
+pub(crate) struct ResultSet {
+    pub(crate) columns: Option<Arc<Columns>>,
+    pub(crate) rows: Vec<OwnedRow>,
+    pub(crate) affected_rows: u64,
+    pub(crate) last_insert_id: u64,
+    pub(crate) warnings: u16,
+    pub(crate) info: String,
+    pub(crate) is_out_parameters: bool,
     /// Session changes, as `Debug` shows them.
-    pub changes: Vec<String>,
+    pub(crate) changes: Vec<String>,
 }
 
 impl ResultSet {
-    pub fn values(&self) -> Vec<Vec<Value>> {
+    pub(crate) fn values(&self) -> Vec<Vec<Value>> {
         self.rows.iter().map(|row| row.values().unwrap()).collect()
     }
 }
 
 impl<S: Read + Write> Driver<S> {
-    pub fn connect(mut stream: S, config: Config) -> Result<Self, HandshakeError> {
+    pub(crate) fn connect(mut stream: S, config: Config) -> Result<Self, HandshakeError> {
         let mut handshake = Handshake::new(config).unwrap();
         let (mut received, mut wire) = (Vec::new(), Vec::new());
         let mut chunk = [0; 4096];
@@ -91,7 +91,7 @@ impl<S: Read + Write> Driver<S> {
     }
 
     /// Writes what `encode` appends, as one flight.
-    pub fn send(&mut self, encode: impl FnOnce(&mut Vec<u8>) -> Vec<Request>) {
+    pub(crate) fn send(&mut self, encode: impl FnOnce(&mut Vec<u8>) -> Vec<Request>) {
         let mut wire = Vec::new();
         for request in encode(&mut wire) {
             self.conversation.submit(request);
@@ -105,7 +105,7 @@ impl<S: Read + Write> Driver<S> {
     }
 
     /// Gives the next event to `each`.
-    pub fn receive_one(&mut self, each: impl FnOnce(Event<'_>)) {
+    pub(crate) fn receive_one(&mut self, each: impl FnOnce(Event<'_>)) {
         loop {
             match self
                 .conversation
@@ -132,7 +132,7 @@ impl<S: Read + Write> Driver<S> {
     }
 
     /// The answer to the next request: its results, or the error that ended it.
-    pub fn answer(&mut self) -> Result<Vec<ResultSet>, ServerError> {
+    pub(crate) fn answer(&mut self) -> Result<Vec<ResultSet>, ServerError> {
         let mut results = Vec::new();
         let mut current = ResultSet::default();
         loop {
@@ -165,17 +165,17 @@ impl<S: Read + Write> Driver<S> {
         }
     }
 
-    pub fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>, ServerError> {
+    pub(crate) fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>, ServerError> {
         self.send(|wire| vec![command::query(wire, sql.as_bytes(), MAX_PACKET).unwrap()]);
         self.answer()
     }
 
-    pub fn prepare(&mut self, sql: &str) -> Result<Prepared, ServerError> {
+    pub(crate) fn prepare(&mut self, sql: &str) -> Result<Prepared, ServerError> {
         self.send(|wire| vec![command::prepare(wire, sql.as_bytes(), MAX_PACKET).unwrap()]);
         self.prepared()
     }
 
-    pub fn prepared(&mut self) -> Result<Prepared, ServerError> {
+    pub(crate) fn prepared(&mut self) -> Result<Prepared, ServerError> {
         loop {
             match self
                 .conversation
@@ -190,7 +190,7 @@ impl<S: Read + Write> Driver<S> {
         }
     }
 
-    pub fn execute(
+    pub(crate) fn execute(
         &mut self,
         statement: &Prepared,
         params: impl Params,
@@ -199,7 +199,7 @@ impl<S: Read + Write> Driver<S> {
         self.answer()
     }
 
-    pub fn write_raw(&mut self, encode: impl FnOnce(&mut Vec<u8>, &mut Conversation)) {
+    pub(crate) fn write_raw(&mut self, encode: impl FnOnce(&mut Vec<u8>, &mut Conversation)) {
         let mut wire = Vec::new();
         encode(&mut wire, &mut self.conversation);
         self.stream.write_all(&wire).unwrap();

@@ -62,7 +62,7 @@ fn stories(server: &MariaDb) {
 
     let results = client.query("SELECT 1, 'two', NULL").unwrap();
     let row = vec![Value::Int(1), Value::Text("two".into()), Value::Null];
-    assert_eq!(results[0].values(), [row.clone()]);
+    assert_eq!(results[0].values(), std::slice::from_ref(&row));
     let again = client.query("SELECT 1, 'two', NULL").unwrap();
     let same = |set: &driver::ResultSet| set.columns.clone().unwrap();
     assert!(
@@ -288,7 +288,7 @@ fn large_packets(server: &MariaDb) {
         let sql = format!("SELECT REPEAT('x', {})", len - 4);
         let results = client.query(&sql).unwrap();
         let text: &[u8] = results[0].rows[0].as_row().read().unwrap();
-        assert!(text.len() == len - 4 && text.iter().all(|byte| *byte == b'x'));
+        assert!(text == "x".repeat(len - 4).as_bytes());
         // As a command, which is all that a packet holds.
         let comment = "x".repeat(len - 1 - "SELECT 1 -- ".len());
         let results = client.query(&format!("SELECT 1 -- {comment}")).unwrap();

@@ -16,7 +16,7 @@ use super::driver::Driver;
 /// Starting takes a tenth of a second on an idle machine.
 const READY_WITHIN: Duration = Duration::from_secs(20);
 
-pub struct MariaDb {
+pub(crate) struct MariaDb {
     address: SocketAddr,
     _peer: Peer,
     _folder: TempDir,
@@ -24,7 +24,7 @@ pub struct MariaDb {
 
 impl MariaDb {
     /// `None` where MariaDB is not installed.
-    pub fn start() -> Option<Self> {
+    pub(crate) fn start() -> Option<Self> {
         let (server, install) = (which("mariadbd")?, which("mariadb-install-db")?);
         let folder = TempDir::new("arknet-maria").unwrap();
         let data = folder.join("data");
@@ -68,7 +68,7 @@ impl MariaDb {
         }
     }
 
-    pub fn stream(&self) -> TcpStream {
+    pub(crate) fn stream(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
         stream.set_nodelay(true).unwrap();
         stream
@@ -78,18 +78,18 @@ impl MariaDb {
     }
 
     /// A client of an administrator.
-    pub fn connect(&self) -> Driver<TcpStream> {
+    pub(crate) fn connect(&self) -> Driver<TcpStream> {
         Driver::connect(self.stream(), root()).unwrap()
     }
 }
 
-pub fn root() -> Config {
+pub(crate) fn root() -> Config {
     let mut config = Config::new("root", random());
     config.database = Some("test".into());
     config
 }
 
-pub fn account(user: &str, password: &str) -> Config {
+pub(crate) fn account(user: &str, password: &str) -> Config {
     let mut config = Config::new(user, random());
     config.passwords = vec![Secret::new(password)];
     config

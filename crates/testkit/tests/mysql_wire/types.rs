@@ -34,7 +34,7 @@ const SETUP: &[&str] = &[
     "INSERT INTO types () VALUES ()",
 ];
 
-pub fn text_equals_binary(client: &mut Driver<TcpStream>) {
+pub(crate) fn text_equals_binary(client: &mut Driver<TcpStream>) {
     for sql in SETUP {
         let done = client.query(sql).unwrap();
         assert_eq!(
@@ -136,7 +136,7 @@ fn null_bitmaps(client: &mut Driver<TcpStream>) {
     }
 }
 
-pub fn parameters_come_back(client: &mut Driver<TcpStream>) {
+pub(crate) fn parameters_come_back(client: &mut Driver<TcpStream>) {
     client
         .query("SET sql_mode = 'ALLOW_INVALID_DATES'")
         .unwrap();
