@@ -19,6 +19,9 @@ enum Command {
     Doctor(cli::doctor::Args),
     /// One process, one configuration, one JSON object on standard output.
     Measure(cli::measure::Args),
+    /// An embedded server as a process of its own.
+    #[command(subcommand)]
+    Serve(cli::serve::Args),
     /// The plans that ship with the lab.
     #[command(subcommand)]
     Plan(cli::plan::Args),
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
         Command::Quick(args) => cli::quick::run(&args),
         Command::Doctor(args) => cli::doctor::run(&args),
         Command::Measure(args) => return cli::measure::run(&args),
+        Command::Serve(args) => cli::serve::run(&args),
         Command::Plan(args) => cli::plan::run(&args),
         Command::Run(args) => cli::run::run(&args),
         Command::Verify(args) => cli::verify::run(&args),

@@ -73,6 +73,31 @@ fn failed_runs_are_kept_with_their_counters_and_exclude_their_cell() {
 }
 
 #[test]
+fn databases_and_transports_share_a_session_and_its_report() {
+    let fake = Fake::new("databases");
+    fake.say("fault", "64 async");
+    let plan = Plan::find("quick").unwrap();
+    let outcome = fake.run(&plan, false, None).unwrap();
+    assert_eq!(outcome, Outcome::Complete { failed: 3 });
+    let directory = Directory::open(&fake.session()).unwrap();
+    let found = verify(&directory);
+    assert!(found.ok && found.complete, "{found:?}");
+    let failed: Vec<_> = directory.runs().filter(|run| !run.is_ok()).collect();
+    for run in &failed {
+        assert!(run.cell.starts_with("engine=redis") && run.cell.contains("access=shared"));
+        assert_eq!(run.counters.get("errors"), Some(&7));
+    }
+    let pages = render::report(&fake.session()).unwrap();
+    for page in [&pages.markdown, &pages.html] {
+        assert!(page.contains("Redis · lease, ECHO, return"));
+        assert!(page.contains("Endpoint TLS · windowed"));
+        // Both kinds of figures stand in the same tables.
+        assert!(page.contains("90.5") && page.contains("40.5"));
+        assert!(page.contains("errors 7"));
+    }
+}
+
+#[test]
 fn an_interrupted_session_is_resumed_and_its_split_pair_run_again() {
     let fake = Fake::new("resumed");
     // The fourth process is the second of its pair.

@@ -11,6 +11,8 @@ mod decode;
 mod error;
 mod host;
 mod secret;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 
@@ -77,6 +79,12 @@ impl Uri {
             None if is_unix => ("", rest),
             None => return Err(UriError::NoAuthority),
         };
+        // The path of a socket that stands alone may have one. Anywhere else it may be the end of a password with a slash
+        // or a question mark in it, and what we took for the host is the user.
+        let is_alone = is_unix && authority.is_empty();
+        if !is_alone && (path.contains('@') || query.contains('@')) {
+            return Err(UriError::StrayAt);
+        }
         let (userinfo, location) = split_userinfo(authority)?;
         let (user, password) = userinfo.map_or(Ok((None, None)), read_userinfo)?;
         let mut uri = Self {
@@ -157,7 +165,12 @@ impl Uri {
 /// For logs: without the password, and without the query, in which some services have one.
 impl fmt::Display for Uri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}://", self.scheme)?;
+        // A path that does not begin with a slash cannot follow two of them.
+        let slashes = match &self.unix {
+            Some(path) if !path.starts_with('/') => "",
+            _ => "//",
+        };
+        write!(f, "{}:{slashes}", self.scheme)?;
         if let Some(user) = &self.user {
             f.write_str(&encode(user))?;
         }
@@ -179,6 +192,10 @@ impl fmt::Display for Uri {
         }
         for segment in &self.segments {
             write!(f, "/{}", encode(segment))?;
+        }
+        // One more slash, since the last adds no segment.
+        if self.segments.last().is_some_and(String::is_empty) {
+            f.write_str("/")?;
         }
         Ok(())
     }
@@ -216,7 +233,7 @@ fn split_scheme(text: &str) -> Result<(String, &str), UriError> {
 fn split_userinfo(authority: &str) -> Result<(Option<&str>, &str), UriError> {
     match authority.split_once('@') {
         None => Ok((None, authority)),
-        Some((_, rest)) if rest.contains('@') => Err(UriError::SecondAt),
+        Some((_, rest)) if rest.contains('@') => Err(UriError::StrayAt),
         Some((userinfo, rest)) => Ok((Some(userinfo), rest)),
     }
 }

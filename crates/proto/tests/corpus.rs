@@ -59,6 +59,11 @@ fn redis_request() {
 }
 
 #[test]
+fn pool() {
+    replay("pool", fuzz_bodies::pool::run);
+}
+
+#[test]
 fn send_queue() {
     replay("send_queue", fuzz_bodies::send_queue::run);
 }
@@ -71,4 +76,9 @@ fn session() {
 #[test]
 fn timers() {
     replay("timers", fuzz_bodies::timers::run);
+}
+
+#[test]
+fn uri() {
+    replay("uri", fuzz_bodies::uri::run);
 }

@@ -64,6 +64,11 @@ proptest! {
     }
 
     #[test]
+    fn pool(input in input()) {
+        fuzz_bodies::pool::run(&input);
+    }
+
+    #[test]
     fn send_queue(input in input()) {
         fuzz_bodies::send_queue::run(&input);
     }
@@ -76,5 +81,10 @@ proptest! {
     #[test]
     fn timers(input in input()) {
         fuzz_bodies::timers::run(&input);
+    }
+
+    #[test]
+    fn uri(input in "(redis|rediss|unix|redis\\+unix|r):(//)?[a-z0-9@:/?#%&=.+\\[\\]2540]{0,40}") {
+        fuzz_bodies::uri::run(input.as_bytes());
     }
 }

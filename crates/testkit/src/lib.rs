@@ -6,6 +6,7 @@
 //! * [`certs`]: certificate authorities and certificates made at run time
 //! * [`leak`], [`alloc`]: what a process still holds, and what it allocated
 //! * [`process`]: independent peers as child processes, and loud skips without them
+//! * [`redis`]: an embedded server that speaks Redis, and does wrong what a test wants
 //! * [`servers`]: real database servers, started for a test
 //! * [`temp`]: private temporary folders
 //!
@@ -18,6 +19,7 @@ pub mod leak;
 pub mod pair;
 pub mod process;
 pub mod proxy;
+pub mod redis;
 pub mod servers;
 pub mod temp;
 

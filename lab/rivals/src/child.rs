@@ -6,41 +6,30 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::asio::Program;
+use crate::cell::{Runner, Start};
 use crate::failure::Failure;
-use crate::load::{Load, Protocol};
 use crate::sample::Sample;
-use crate::variant::{How, Variant};
 
 /// What a run may take beyond its phases: connecting, handshakes, draining, on a busy machine.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// Runs a variant once.
+/// Runs a runner once; its phases take `a_run`.
 ///
 /// # Errors
 ///
 /// When the process cannot be started, exits with another status than 0, prints no sample, or does
 /// not end in time and is killed.
-pub(crate) fn run(
-    variant: &Variant,
-    protocol: Protocol,
-    load: &Load,
-    asio: &Program,
-) -> Result<Sample, Failure> {
-    let name = variant.name;
-    let failed = |why: String| Failure::Child { variant: name, why };
-    let mut command =
-        command(variant, protocol, asio).map_err(|error| failed(error.to_string()))?;
+pub(crate) fn run(runner: &Runner, a_run: Duration) -> Result<Sample, Failure> {
+    let variant = runner.name;
+    let failed = |why: String| Failure::Child { variant, why };
+    let mut command = command(&runner.start).map_err(|error| failed(error.to_string()))?;
     let child = command
-        .args(load.flags())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
         .map_err(|error| failed(format!("cannot be started: {error}")))?;
-    let (output, status) = finish(child, load.warmup() + load.measured() + GRACE)
-        .map_err(|error| failed(error.to_string()))?;
-    let sample = serde_json::from_str::<Sample>(&output);
-    match sample {
+    let (output, status) = finish(child, a_run + GRACE).map_err(|e| failed(e.to_string()))?;
+    match serde_json::from_str::<Sample>(&output) {
         Ok(sample) if status.success() && sample.is_valid() => Ok(sample),
         Ok(Sample {
             messages, errors, ..
@@ -51,23 +40,14 @@ pub(crate) fn run(
     }
 }
 
-/// Why the variant cannot be had here, if it cannot.
-pub(crate) fn missing(variant: &Variant, asio: &Program) -> Option<String> {
-    match (variant.how, asio) {
-        (How::Asio(_), Program::Missing(why)) => Some(why.clone()),
-        (How::Nowhere(why), _) => Some(why.to_owned()),
-        _ => None,
-    }
-}
-
-fn command(variant: &Variant, protocol: Protocol, asio: &Program) -> io::Result<Command> {
-    if let (How::Asio(style), Program::Ready(path)) = (variant.how, asio) {
-        let mut command = Command::new(path);
-        command.args(["--style", style]);
-        return Ok(command);
-    }
-    let mut command = Command::new(std::env::current_exe()?);
-    command.args(["run-one", &protocol.to_string(), variant.name]);
+fn command(start: &Start) -> io::Result<Command> {
+    let (program, arguments) = match start {
+        Start::Here(arguments) => (std::env::current_exe()?, arguments),
+        Start::Program(path, arguments) => (path.clone(), arguments),
+        Start::Missing(why) => return Err(io::Error::other(why.clone())),
+    };
+    let mut command = Command::new(program);
+    command.args(arguments);
     Ok(command)
 }
 

@@ -1,5 +1,6 @@
 //! What can go wrong in a run, in words that name the run.
 
+use std::fmt;
 use std::io;
 
 use arknet_lab::measure;
@@ -19,9 +20,9 @@ pub(crate) enum Failure {
         /// What the system said.
         source: io::Error,
     },
-    /// The TLS library refused something.
+    /// A library refused something or failed.
     #[error("{doing}: {why}")]
-    Tls {
+    Library {
         /// What was being done.
         doing: &'static str,
         /// What the library said.
@@ -50,5 +51,13 @@ impl Failure {
     /// For `map_err`: names what was being done.
     pub(crate) fn io(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { doing, source }
+    }
+
+    /// For `map_err`: names what was being done, and keeps the library's words.
+    pub(crate) fn library<E: fmt::Display>(doing: &'static str) -> impl FnOnce(E) -> Self {
+        move |error| Self::Library {
+            doing,
+            why: error.to_string(),
+        }
     }
 }

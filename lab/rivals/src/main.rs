@@ -1,18 +1,21 @@
-//! The lab's echo on other libraries, measured together with ours, so that a ratio comes from one
+//! The lab's work on other libraries, measured together with ours, so that a ratio comes from one
 //! run on one machine.
 //!
-//! [`variant`] lists who takes part, [`cell`] what is measured, [`rounds`] runs it in an order that
-//! alternates, [`child`] each run in a process of its own, [`ratio`] compares.
+//! [`echo`] and [`redis`] say who takes part in what, [`cell`] is what they say it in, [`rounds`]
+//! runs it in an order that alternates, [`child`] each run in a process of its own, [`ratio`]
+//! compares.
 
 mod asio;
 mod cell;
 mod child;
 mod cli;
+mod echo;
 mod failure;
 mod load;
 mod machine;
 mod print;
 mod ratio;
+mod redis;
 mod rounds;
 mod sample;
 mod variant;

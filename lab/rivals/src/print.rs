@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use crate::cell::Cell;
 use crate::ratio::{Line, Pair, Skipped, median};
+use crate::redis::Figure;
 use crate::rounds::{Outcome, Samples};
 use crate::sample::Sample;
 
@@ -34,7 +35,7 @@ pub(crate) fn tables(
     )?;
     writeln!(
         out,
-        "under 1 means that ours costs less. Costs are per message.\n"
+        "under 1 means that ours costs less. Costs are per message or operation.\n"
     )?;
     writeln!(
         out,
@@ -68,32 +69,56 @@ pub(crate) fn tables(
 }
 
 fn medians(out: &mut impl Write, cell: &Cell, samples: &Samples) -> io::Result<()> {
-    writeln!(out, "{} {}, medians", cell.protocol, cell.load.name())?;
+    writeln!(out, "{}, medians", cell.title)?;
     writeln!(
         out,
         "  {:<22} {:>10} {:>10} {:>12} {:>9} {:>9} {:>5}",
-        "", "CPU µs", "user µs", "messages/s", "p50 µs", "p99 µs", "runs"
+        "", "CPU µs", "user µs", "per second", "p50 µs", "p99 µs", "runs"
     )?;
-    for (runner, variant) in cell.runners().enumerate() {
-        let all = samples.of(runner);
+    for (index, runner) in cell.runners().enumerate() {
+        let all = samples.of(index);
         let figure = |of: fn(&Sample) -> f64| median(all.iter().map(of).collect());
         let (Some(cpu), Some(user), Some(wall)) = (
             figure(Sample::cpu_us),
             figure(Sample::user_us),
             figure(Sample::wall_us),
         ) else {
-            writeln!(out, "  {:<22} {:>10}", variant.name, "–")?;
+            writeln!(out, "  {:<22} {:>10}", runner.name, "–")?;
             continue;
         };
-        let p50 = figure(|sample| sample.rtt_p50_us).unwrap_or_default();
-        let p99 = figure(|sample| sample.rtt_p99_us).unwrap_or_default();
+        let time = |of: fn(&Sample) -> Option<f64>| {
+            let median = median(all.iter().filter_map(of).collect());
+            median.map_or_else(|| "–".to_owned(), |time| format!("{time:.1}"))
+        };
+        let p50 = time(|sample| sample.rtt_p50_us);
+        let p99 = time(|sample| sample.rtt_p99_us);
         writeln!(
             out,
-            "  {:<22} {cpu:>10.3} {user:>10.3} {:>12.0} {p50:>9.1} {p99:>9.1} {:>5}",
-            variant.name,
+            "  {:<22} {cpu:>10.3} {user:>10.3} {:>12.0} {p50:>9} {p99:>9} {:>5}",
+            runner.name,
             1e6 / wall,
             all.len()
         )?;
     }
     writeln!(out)
+}
+
+/// What the server itself can do.
+pub(crate) fn yardstick(out: &mut impl Write, figures: &[Figure], json: bool) -> io::Result<()> {
+    for figure in figures {
+        if json {
+            writeln!(out, "{}", serde_json::to_string(figure)?)?;
+        } else {
+            let Figure {
+                work,
+                yardstick,
+                operations_per_second,
+            } = figure;
+            writeln!(
+                out,
+                "{work:<46} {yardstick:<22} {operations_per_second:>10.0}/s"
+            )?;
+        }
+    }
+    Ok(())
 }

@@ -2,9 +2,7 @@
 
 use serde::Serialize;
 
-use crate::asio::Program;
-use crate::cell::Cell;
-use crate::child;
+use crate::cell::{Cell, Match};
 use crate::rounds::{Outcome, Samples};
 use crate::sample::Sample;
 
@@ -44,10 +42,10 @@ pub(crate) struct Skipped {
     pub(crate) skipped: String,
 }
 
-/// All lines of a command, in the order of cells, of ours, of peers. A pair without a single common
-/// round has failed, which the exit status says, and has no line.
-pub(crate) fn lines(cells: &[Cell], outcome: &Outcome, asio: &Program) -> Vec<Line> {
-    let of_cell = |(cell, samples): (_, _)| of_cell(cell, samples, asio);
+/// All lines of a command, in the order of cells and of their matches. A pair without a single
+/// common round has failed, which the exit status says, and has no line.
+pub(crate) fn lines(cells: &[Cell], outcome: &Outcome) -> Vec<Line> {
+    let of_cell = |(cell, samples): (_, _)| of_cell(cell, samples);
     cells
         .iter()
         .zip(&outcome.samples)
@@ -55,18 +53,18 @@ pub(crate) fn lines(cells: &[Cell], outcome: &Outcome, asio: &Program) -> Vec<Li
         .collect()
 }
 
-fn of_cell(cell: &Cell, samples: &Samples, asio: &Program) -> Vec<Line> {
-    let line = |(ours, peer): (usize, usize)| {
-        let (our, other) = (cell.ours[ours], cell.peers[peer]);
-        let work = cell.work(our);
-        if let Some(skipped) = child::missing(other, asio) {
+fn of_cell(cell: &Cell, samples: &Samples) -> Vec<Line> {
+    let line = |Match { work, ours, peer }: &Match| {
+        let (our, other) = (&cell.ours[*ours], &cell.peers[*peer]);
+        let work = work.clone();
+        if let Some(skipped) = other.missing() {
             return Some(Line::Skipped(Skipped {
                 work,
                 peer: other.name,
-                skipped,
+                skipped: skipped.to_owned(),
             }));
         }
-        let pairs = samples.pairs(ours, peer);
+        let pairs = samples.pairs(*ours, *peer);
         let ratio = |cost: fn(&Sample) -> f64| {
             median(pairs.iter().map(|(a, b)| cost(a) / cost(b)).collect()).map(rounded)
         };
@@ -80,7 +78,7 @@ fn of_cell(cell: &Cell, samples: &Samples, asio: &Program) -> Vec<Line> {
             runs: pairs.len(),
         }))
     };
-    cell.pairs().filter_map(line).collect()
+    cell.matches.iter().filter_map(line).collect()
 }
 
 /// To four decimals: more than two runs ever agree on.
@@ -101,9 +99,10 @@ pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
-    use crate::cell::Pace;
-    use crate::load::Protocol;
+    use crate::cell::{Runner, Start};
 
     fn sample(user: f64, system: f64, elapsed: f64) -> Sample {
         Sample {
@@ -111,16 +110,30 @@ mod tests {
             elapsed_seconds: elapsed,
             cpu_user_seconds: user,
             cpu_system_seconds: system,
-            rtt_p50_us: 1.0,
-            rtt_p99_us: 1.0,
+            rtt_p50_us: None,
+            rtt_p99_us: None,
             errors: 0,
         }
     }
 
     fn cell() -> Cell {
-        let mut cell = Cell::all(Protocol::Tcp, Pace::new(true, None), None).remove(0);
-        cell.ours = vec![cell.peers[0]];
-        cell
+        let runner = |name, start| Runner { name, start };
+        let matched = |peer| Match {
+            work: "the work".to_owned(),
+            ours: 0,
+            peer,
+        };
+        Cell {
+            title: "title".to_owned(),
+            ours: vec![runner("ours", Start::Here(Vec::new()))],
+            peers: vec![
+                runner("peer", Start::Here(Vec::new())),
+                runner("nobody", Start::Missing("no compiler".to_owned())),
+            ],
+            matches: vec![matched(0), matched(1)],
+            a_run: Duration::ZERO,
+            rounds: 3,
+        }
     }
 
     #[test]
@@ -139,13 +152,12 @@ mod tests {
             samples.put(0, round, sample(0.1 * slow, 0.8 * slow, slow));
             samples.put(1, round, sample(0.2 * slow, 0.8 * slow, 2.0 * slow));
         }
-        let asio = Program::Missing("no compiler".to_owned());
-        let lines = of_cell(&cell, &samples, &asio);
+        let lines = of_cell(&cell, &samples);
         let json = serde_json::to_value(&lines[0]).unwrap();
-        assert_eq!(json["work"], "tcp epoll 1 KiB 16x1 1 thread");
+        assert_eq!(json["work"], "the work");
         assert_eq!(
             (json["ours"].as_str(), json["peer"].as_str()),
-            (Some("epoll"), Some("epoll"))
+            (Some("ours"), Some("peer"))
         );
         assert!((json["cpu_ratio"].as_f64().unwrap() - 0.9).abs() < 1e-9);
         assert!((json["user_ratio"].as_f64().unwrap() - 0.5).abs() < 1e-9);
@@ -156,12 +168,11 @@ mod tests {
     #[test]
     fn a_peer_that_cannot_be_had_says_why() {
         let cell = cell();
-        let asio = Program::Missing("no compiler".to_owned());
-        let lines = of_cell(&cell, &Samples::new(&cell, 1), &asio);
+        let lines = of_cell(&cell, &Samples::new(&cell, 1));
         let json = serde_json::to_value(lines.last()).unwrap();
         let expected = serde_json::json!({
-            "work": "tcp epoll 1 KiB 16x1 1 thread",
-            "peer": "asio-coroutine",
+            "work": "the work",
+            "peer": "nobody",
             "skipped": "no compiler",
         });
         assert_eq!(json, expected);

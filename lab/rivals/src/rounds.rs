@@ -7,12 +7,10 @@ use std::collections::HashSet;
 use std::io::Write as _;
 use std::time::Instant;
 
-use crate::asio::Program;
-use crate::cell::{Cell, Pace};
+use crate::cell::{Cell, Pace, Runner};
 use crate::child;
 use crate::failure::Failure;
 use crate::sample::Sample;
-use crate::variant::Variant;
 
 /// The samples of one cell: a row a runner, in the order of `Cell::runners`, a place a round.
 #[derive(Debug)]
@@ -59,7 +57,7 @@ pub(crate) struct Outcome {
 }
 
 /// Runs all rounds over all cells; a failed run is reported and leaves a hole.
-pub(crate) fn run(cells: &[Cell], pace: Pace, asio: &Program) -> Outcome {
+pub(crate) fn run(cells: &[Cell], pace: Pace) -> Outcome {
     let samples = |cell| Samples::new(cell, pace.rounds);
     let mut outcome = Outcome {
         samples: cells.iter().map(samples).collect(),
@@ -78,24 +76,24 @@ pub(crate) fn run(cells: &[Cell], pace: Pace, asio: &Program) -> Outcome {
         }
         for Run {
             cell,
+            index,
             runner,
-            variant,
         } in schedule(cells, round)
         {
-            if child::missing(variant, asio).is_some() {
+            if runner.missing().is_some() {
                 continue;
             }
-            let Cell { protocol, load, .. } = &cells[cell];
-            let result = child::run(variant, *protocol, load, asio);
+            let Cell { title, a_run, .. } = &cells[cell];
+            let result = child::run(runner, *a_run);
             report(
                 round,
                 pace,
                 began,
-                &format!("{protocol} {}: {}", load.name(), variant.name),
+                &format!("{title}: {}", runner.name),
                 &result,
             );
             match result {
-                Ok(sample) => outcome.samples[cell].put(runner, round, sample),
+                Ok(sample) => outcome.samples[cell].put(index, round, sample),
                 Err(_) => outcome.failed += 1,
             }
         }
@@ -123,71 +121,90 @@ pub(crate) fn progress(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-struct Run {
+struct Run<'a> {
     cell: usize,
-    runner: usize,
-    variant: &'static Variant,
+    index: usize,
+    runner: &'a Runner,
 }
 
 /// Everybody once, cell for cell; each round begins one place further.
-fn schedule(cells: &[Cell], round: usize) -> impl Iterator<Item = Run> {
-    cells.iter().enumerate().flat_map(move |(cell, of)| {
+fn schedule(cells: &[Cell], round: usize) -> impl Iterator<Item = Run<'_>> {
+    let due = cells.iter().enumerate();
+    let due = due.filter(move |(_, cell)| round < cell.rounds);
+    due.flat_map(move |(cell, of)| {
         let mut runners = of.runners().enumerate().collect::<Vec<_>>();
         let first = round.checked_rem(runners.len()).unwrap_or(0);
         runners.rotate_left(first);
-        runners.into_iter().map(move |(runner, variant)| Run {
+        runners.into_iter().map(move |(index, runner)| Run {
             cell,
+            index,
             runner,
-            variant,
         })
     })
 }
 
 /// The peers that cannot be had, with the reasons, each once.
-pub(crate) fn announce_missing(cells: &[Cell], asio: &Program) {
+pub(crate) fn announce_missing(cells: &[Cell]) {
     let mut said = HashSet::new();
-    for variant in cells.iter().flat_map(Cell::runners) {
-        if let Some(why) = child::missing(variant, asio)
-            && said.insert(variant.name)
+    for runner in cells.iter().flat_map(Cell::runners) {
+        if let Some(why) = runner.missing()
+            && said.insert(runner.name)
         {
-            progress(&format!("{} is skipped: {why}", variant.name));
+            progress(&format!("{} is skipped: {why}", runner.name));
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
-    use crate::load::Protocol;
+    use crate::cell::Start;
+
+    fn cell(rounds: usize) -> Cell {
+        let runner = |name| Runner {
+            name,
+            start: Start::Here(Vec::new()),
+        };
+        Cell {
+            title: "work".to_owned(),
+            ours: vec![runner("one")],
+            peers: vec![runner("two"), runner("three")],
+            matches: Vec::new(),
+            a_run: Duration::ZERO,
+            rounds,
+        }
+    }
 
     #[test]
     fn a_round_runs_everybody_once_and_the_first_place_goes_round() {
-        let cells = Cell::all(Protocol::Tcp, Pace::new(true, None), None);
-        let runners = cells[0].runners().count();
-        let rounds = (0..runners)
+        let cells = [cell(3)];
+        let rounds = (0..3)
             .map(|round| {
-                schedule(&cells[..1], round)
-                    .map(|run| run.runner)
+                schedule(&cells, round)
+                    .map(|run| run.index)
                     .collect::<Vec<_>>()
             })
             .collect::<Vec<_>>();
-        for round in &rounds {
-            let everybody = round.iter().collect::<HashSet<_>>();
-            assert_eq!((everybody.len(), round.len()), (runners, runners));
-        }
-        let first = rounds.iter().map(|round| round[0]).collect::<HashSet<_>>();
-        assert_eq!(first.len(), runners);
+        assert_eq!(rounds, [[0, 1, 2], [1, 2, 0], [2, 0, 1]]);
+    }
+
+    #[test]
+    fn a_cell_rests_when_its_rounds_are_over() {
+        let cells = [cell(2), cell(3)];
+        let due = schedule(&cells, 2).map(|run| run.cell);
+        assert_eq!(due.collect::<Vec<_>>(), [1, 1, 1]);
     }
 
     #[test]
     fn no_round_begins_that_would_end_too_late() {
-        let cells = Cell::all(Protocol::Tcp, Pace::new(true, None), None);
-        let end = Some(Instant::now());
+        let cells = [cell(1)];
         let pace = Pace {
-            end,
-            ..Pace::new(true, None)
+            end: Some(Instant::now()),
+            ..Pace::new(1, (0.0, 0.0), Duration::ZERO, None)
         };
-        let outcome = run(&cells, pace, &Program::Missing("no compiler".to_owned()));
+        let outcome = run(&cells, pace);
         assert_eq!(outcome.failed, 0);
         assert!(
             outcome
@@ -199,17 +216,14 @@ mod tests {
 
     #[test]
     fn a_failed_run_takes_its_pair_along() {
-        let mut cells = Cell::all(Protocol::Tcp, Pace::new(true, None), None);
-        let mut cell = cells.remove(0);
-        cell.ours = vec![cell.peers[0]];
-        let mut samples = Samples::new(&cell, 2);
+        let mut samples = Samples::new(&cell(2), 2);
         let sample = Sample {
             messages: 1,
             elapsed_seconds: 1.0,
             cpu_user_seconds: 1.0,
             cpu_system_seconds: 1.0,
-            rtt_p50_us: 1.0,
-            rtt_p99_us: 1.0,
+            rtt_p50_us: None,
+            rtt_p99_us: None,
             errors: 0,
         };
         samples.put(0, 0, sample);

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use crate::failure::Failure;
 
 /// One run's figures. Messages, time and CPU all cover the measured phase and nothing else; the CPU
-/// is the process's, client and server ends together.
+/// is the process's: both ends of an echo, the client alone of a database.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(crate) struct Sample {
-    /// Round trips.
+    /// Round trips, or whatever else the work counts.
     pub(crate) messages: u64,
     /// Seconds of wall time.
     pub(crate) elapsed_seconds: f64,
@@ -17,10 +17,13 @@ pub(crate) struct Sample {
     pub(crate) cpu_user_seconds: f64,
     /// Seconds of CPU in the kernel.
     pub(crate) cpu_system_seconds: f64,
-    /// Median round trip of a message in microseconds.
-    pub(crate) rtt_p50_us: f64,
+    /// Median round trip of a message in microseconds; absent where a clock reading would be a good
+    /// part of what is measured.
+    #[serde(default)]
+    pub(crate) rtt_p50_us: Option<f64>,
     /// 99th percentile of the same.
-    pub(crate) rtt_p99_us: f64,
+    #[serde(default)]
+    pub(crate) rtt_p99_us: Option<f64>,
     /// Wrong contents, wrong order, failed operations, in any phase.
     pub(crate) errors: u64,
 }
@@ -49,8 +52,8 @@ impl Sample {
             elapsed_seconds: measurement.elapsed_seconds,
             cpu_user_seconds: seconds(user),
             cpu_system_seconds: seconds(cpu - user),
-            rtt_p50_us: measurement.rtt_p50_us,
-            rtt_p99_us: measurement.rtt_p99_us,
+            rtt_p50_us: Some(measurement.rtt_p50_us),
+            rtt_p99_us: Some(measurement.rtt_p99_us),
             errors: measurement.warmup_errors + measurement.counters.values().sum::<u64>(),
         })
     }

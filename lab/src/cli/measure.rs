@@ -7,9 +7,12 @@ use std::time::Duration;
 use arknet_lab::measure::config::{
     AddressFamily, Execution, Implementation, IoModel, Protocol, Traffic, TransportConfig,
 };
-use arknet_lab::measure::{self, Error, Measurement};
+use arknet_lab::measure::{self, DatabaseMeasurement, Error, Measurement};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
+use serde::Serialize;
+
+use super::measure_database;
 
 /// What to measure.
 #[derive(Debug, clap::Args)]
@@ -22,6 +25,8 @@ pub(crate) struct Args {
 enum What {
     /// Echo over loopback, client and server in this process.
     Transport(TransportArgs),
+    /// A database client; the server is another process.
+    Database(measure_database::Args),
 }
 
 #[derive(Debug, clap::Args)]
@@ -70,17 +75,36 @@ struct TransportArgs {
 
 /// Measures and prints; 0 when the measurement is valid, 1 when it is not, 2 for usage.
 pub(crate) fn run(args: &Args) -> ExitCode {
-    let What::Transport(transport) = &args.what;
-    let config = transport.config();
-    let record = match measure::transport(&config) {
-        Ok(record) => record,
-        Err(Error::Config(e)) => usage(&e),
-        Err(e) => Measurement::failed(&config, &e.to_string()),
-    };
-    match print(&record) {
-        Ok(()) if record.ok => ExitCode::SUCCESS,
+    match &args.what {
+        What::Transport(transport) => {
+            let config = transport.config();
+            let record = match measure::transport(&config) {
+                Ok(record) => record,
+                Err(Error::Config(e)) => usage(&e),
+                Err(e) => Measurement::failed(&config, &e.to_string()),
+            };
+            ended(&record, record.ok, record.error.as_deref())
+        }
+        What::Database(database) => {
+            let config = match database.config() {
+                Ok(config) => config,
+                Err(e) => return complain(&format!("find this program: {e}")),
+            };
+            let record = match measure::database(&config) {
+                Ok(record) => record,
+                Err(Error::Config(e)) => usage(&e),
+                Err(e) => DatabaseMeasurement::failed(&config, &e.to_string()),
+            };
+            ended(&record, record.ok, record.error.as_deref())
+        }
+    }
+}
+
+fn ended(record: &impl Serialize, ok: bool, error: Option<&str>) -> ExitCode {
+    match print(record) {
+        Ok(()) if ok => ExitCode::SUCCESS,
         Ok(()) => {
-            let error = record.error.as_deref().unwrap_or("unknown");
+            let error = error.unwrap_or("unknown");
             complain(&format!("the measurement failed: {error}"))
         }
         Err(e) => complain(&format!("write the measurement: {e}")),
@@ -124,7 +148,7 @@ fn usage(error: &dyn std::error::Error) -> ! {
     command.error(ErrorKind::ValueValidation, error).exit()
 }
 
-fn print(record: &Measurement) -> io::Result<()> {
+fn print(record: &impl Serialize) -> io::Result<()> {
     let mut out = io::stdout().lock();
     serde_json::to_writer(&mut out, record)?;
     writeln!(out)?;
@@ -151,7 +175,9 @@ mod tests {
         let crate::Command::Measure(args) = command else {
             unreachable!("the words begin with measure")
         };
-        let What::Transport(transport) = args.what;
+        let What::Transport(transport) = args.what else {
+            unreachable!("the words ask for a transport")
+        };
         Ok(transport.config())
     }
 

@@ -50,8 +50,10 @@ impl Observer for Progress {
             .set_position(u64::try_from(done).unwrap_or(u64::MAX));
         let workload = &cell.workload;
         self.bar.set_message(format!(
-            "{} · {} · in flight {} · work {} · {}",
-            cell.group, workload.io, workload.window, workload.work, step.execution
+            "{} · {} · {}",
+            cell.group,
+            workload.label(),
+            step.execution
         ));
     }
 
@@ -69,7 +71,7 @@ pub(crate) fn estimate(plan: &Plan) -> f64 {
     let cells = plan.cells();
     let once: f64 = cells
         .iter()
-        .map(|cell| cell.workload.warmup + cell.workload.seconds + OVERHEAD)
+        .map(|cell| cell.workload.seconds() + OVERHEAD)
         .sum();
     once * 2.0 * f64::from(plan.repetitions)
 }

@@ -42,7 +42,7 @@ fn heading(figures: &[&Figure]) -> Vec<String> {
 fn row(cell: &CellView<'_>, figures: &[&Figure]) -> Vec<String> {
     let mut cells = vec![
         cell.cell.group.clone(),
-        cell.cell.workload.window.to_string(),
+        cell.cell.workload.in_flight().to_string(),
     ];
     for figure in figures {
         cells.push(match cell.compare(figure) {

@@ -232,7 +232,7 @@ impl TransportConfig {
     }
 }
 
-fn within<T: PartialOrd + fmt::Display>(
+pub(crate) fn within<T: PartialOrd + fmt::Display>(
     name: &'static str,
     value: &T,
     min: &T,

@@ -3,12 +3,14 @@
 //! Everything that is not IO is shared by all implementations: [`traffic`] says what is sent and how
 //! it is checked, [`run`] what the ends of a run share, [`conduct`] the course of the phases, and
 //! [`measurement`] what is reported. [`native`] moves the bytes with hand-written code, [`endpoint`]
-//! through the public API of arknet.
+//! through the public API of arknet. [`database`] is another kind of measurement: a client whose
+//! server is another process.
 
 pub mod clock;
 pub mod conduct;
 pub mod config;
 pub mod counters;
+pub mod database;
 pub mod endpoint;
 mod error;
 pub mod latency;
@@ -21,6 +23,7 @@ pub mod work;
 
 use self::config::Implementation;
 pub use self::config::TransportConfig;
+pub use self::database::{DatabaseConfig, DatabaseMeasurement, database};
 pub use self::error::Error;
 pub use self::measurement::Measurement;
 

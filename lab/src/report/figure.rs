@@ -3,13 +3,16 @@
 use serde_json::Value;
 
 use crate::run::record::Run;
+use crate::run::workload::Workload;
 use crate::stats::percentile;
 
 /// One figure of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
-    /// Key in the measurement, and the section's anchor.
+    /// Key in the measurement of a transport, and the section's anchor.
     pub key: &'static str,
+    /// Key in the measurement of a database.
+    pub database: &'static str,
     /// Heading.
     pub title: &'static str,
     /// Short name with the unit, for a column.
@@ -26,6 +29,7 @@ pub struct Figure {
 pub const FIGURES: [Figure; 6] = [
     Figure {
         key: "roundtrips_per_second",
+        database: "operations_per_second",
         title: "Throughput",
         column: "Throughput/s",
         scale: 1.0,
@@ -34,7 +38,8 @@ pub const FIGURES: [Figure; 6] = [
     },
     Figure {
         key: "cpu_percent",
-        title: "Client and server CPU",
+        database: "cpu_percent",
+        title: "CPU",
         column: "CPU%",
         scale: 1.0,
         reading: "Neither more nor less is better by itself: read it with throughput, or read CPU per message.",
@@ -42,6 +47,7 @@ pub const FIGURES: [Figure; 6] = [
     },
     Figure {
         key: "cpu_ns_per_message",
+        database: "client_cpu_ns_per_operation",
         title: "CPU per message",
         column: "CPU ns/message",
         scale: 1.0,
@@ -50,6 +56,7 @@ pub const FIGURES: [Figure; 6] = [
     },
     Figure {
         key: "rtt_p50_us",
+        database: "p50_us",
         title: "P50 response time",
         column: "P50 µs",
         scale: 1.0,
@@ -58,6 +65,7 @@ pub const FIGURES: [Figure; 6] = [
     },
     Figure {
         key: "rtt_p99_us",
+        database: "p99_us",
         title: "P99 response time",
         column: "P99 µs",
         scale: 1.0,
@@ -66,6 +74,7 @@ pub const FIGURES: [Figure; 6] = [
     },
     Figure {
         key: "peak_rss_bytes",
+        database: "peak_rss_bytes",
         title: "Peak memory (RSS)",
         column: "RSS MiB",
         scale: 1_048_576.0,
@@ -84,7 +93,11 @@ impl Figure {
     /// The figure of one run, in the unit of the column.
     #[must_use]
     pub fn read(&self, run: &Run) -> Option<f64> {
-        run.metric(self.key).map(|value| value / self.scale)
+        let key = match run.workload {
+            Workload::Transport(_) => self.key,
+            Workload::Database(_) => self.database,
+        };
+        run.metric(key).map(|value| value / self.scale)
     }
 
     /// Samples above the percentile in a run, when that is too few to quote it.
@@ -100,8 +113,9 @@ impl Figure {
 /// Latency observations of a run.
 #[must_use]
 pub fn observations(run: &Run) -> Option<u64> {
-    run.metrics
-        .as_ref()?
-        .get("rtt_observations")
-        .and_then(Value::as_u64)
+    let key = match run.workload {
+        Workload::Transport(_) => "rtt_observations",
+        Workload::Database(_) => "observations",
+    };
+    run.metrics.as_ref()?.get(key).and_then(Value::as_u64)
 }

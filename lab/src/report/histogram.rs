@@ -55,7 +55,12 @@ fn microseconds(histogram: &Histogram<u64>, quantile: f64) -> f64 {
 }
 
 fn decode(metrics: &Value) -> Option<Histogram<u64>> {
-    let bytes = base64(metrics.get("rtt_histogram")?.as_str()?)?;
+    let bytes = base64(
+        metrics
+            .get("rtt_histogram")
+            .or_else(|| metrics.get("latency_histogram"))?
+            .as_str()?,
+    )?;
     Deserializer::new().deserialize(&mut bytes.as_slice()).ok()
 }
 

@@ -144,12 +144,7 @@ impl<'a> CellView<'a> {
     /// What tells it from the other cells of its group.
     #[must_use]
     pub fn label(&self) -> String {
-        let workload = &self.cell.workload;
-        let mut label = format!("{} in flight · {}", workload.window, workload.io);
-        if workload.work > 0 {
-            label.push_str(&format!(" · work {}", workload.work));
-        }
-        label
+        self.cell.workload.label()
     }
 
     /// One figure in both arms; `None` when the cell is excluded.

@@ -374,7 +374,7 @@ impl Runner<'_> {
 
 fn limit(workload: &Workload) -> Duration {
     // Both are checked against their ranges when the plan is read.
-    Duration::from_secs_f64(workload.warmup + workload.seconds).saturating_add(GRACE)
+    Duration::from_secs_f64(workload.most_seconds()).saturating_add(GRACE)
 }
 
 #[cfg(unix)]

@@ -9,7 +9,9 @@ use serde_json::Value;
 
 use super::measurement::judge;
 use super::process;
-use super::workload::{Execution, Implementation, Io, IoModel, Protocol, Traffic, Workload};
+use super::workload::{
+    Execution, Implementation, Io, IoModel, Protocol, Traffic, Transport, Workload,
+};
 
 /// Pairs: short enough for a person to wait, enough to see a machine that is busy.
 const PAIRS: usize = 6;
@@ -74,7 +76,7 @@ async fn measure(executable: &Path) -> Result<(f64, Option<f64>), String> {
 }
 
 fn workload() -> Workload {
-    Workload {
+    Workload::Transport(Transport {
         implementation: Implementation::Native,
         protocol: Protocol::Tcp,
         traffic: Traffic::Batch,
@@ -88,5 +90,5 @@ fn workload() -> Workload {
         },
         warmup: 0.1,
         seconds: 0.4,
-    }
+    })
 }

@@ -5,9 +5,19 @@ if [ -e "$here/hang" ]; then
   echo $$ > "$here/pid"
   exec sleep 600
 fi
+what=$2
 shift 2
+[ "$1" = --embedded ] && shift
 while [ $# -gt 1 ]; do
   case $1 in
+    --engine) engine=$2 ;;
+    --api) api=$2 ;;
+    --access) access=$2 ;;
+    --io) io=$2 ;;
+    --connections) connections=$2 ;;
+    --outstanding) window=$2 ;;
+    --operations) operations=$2 ;;
+    --warmup-operations) warmup=$2 ;;
     --protocol) protocol=$2 ;;
     --implementation) implementation=$2 ;;
     --execution) execution=$2 ;;
@@ -29,6 +39,17 @@ ok=true errors=0 error=null status=0
 if [ -e "$here/fault" ] && [ "$(cat "$here/fault")" = "$window $execution" ]; then
   ok=false errors=7 error='"seven replies differed"' status=1
   echo "it went wrong" >&2
+fi
+if [ "$what" = database ]; then
+  cat <<JSON
+{"ok":$ok,"error":$error,"errors":$errors,"engine":"$engine","api":"$api","access":"$access",
+"execution":"$execution","server":"embedded","io":"$io","connections":$connections,
+"outstanding":$window,"payload_bytes":$payload,"operations":$operations,"warmup_operations":$warmup,
+"elapsed_seconds":1.0,"operations_per_second":$rate,"client_cpu_ns_per_operation":$((1000000000 / rate)),
+"observations":$operations,"p50_us":40.5,"p95_us":60.0,"p99_us":75.25,"cpu_percent":88.5,
+"peak_rss_bytes":2097152}
+JSON
+  exit $status
 fi
 cat <<JSON
 {"ok":$ok,"error":$error,"implementation":"$implementation","execution":"$execution","backend":"fake",

@@ -1,6 +1,7 @@
 //! A session, as async code owns it.
 
 use std::future::{Future, poll_fn};
+use std::ops::ControlFlow;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
@@ -19,7 +20,7 @@ use super::outbox::Outbox;
 use super::payload::Payload;
 use super::session::{Refused, Session};
 use super::shared::{SessionId, Shared};
-use super::take::{Look, Own, Take};
+use super::take::{Each, Look, Own, Seen, Take};
 use crate::io::tokio::PeerAddress;
 use crate::lanes::lock;
 
@@ -186,6 +187,58 @@ impl Connection {
         let mut look = Look::new(function);
         poll_fn(|cx| self.poll_recv(cx, &mut look)).await?;
         Ok(look.output)
+    }
+
+    /// Shows each message to a function where it lies in the receive buffer, until the function breaks with a value.
+    /// `None` is the end of the peer's stream, or that this side has closed. What the function sends leaves when the
+    /// messages that have arrived have been shown.
+    ///
+    /// The loop over [`recv_with`](Self::recv_with), at the price of a callback: the task is not asked anew for each of
+    /// the messages that arrived together.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use arknet::Connection;
+    ///
+    /// /// Echoes until the peer says goodbye; `Ok(None)` when it ends without it.
+    /// async fn echo(mut connection: Connection) {
+    ///     let ended = connection.recv_each(|message, outbox| match message {
+    ///         b"goodbye" => ControlFlow::Break(Ok(())),
+    ///         message => match outbox.send(message) {
+    ///             Ok(()) => ControlFlow::Continue(()),
+    ///             Err(refused) => ControlFlow::Break(Err(refused)),
+    ///         },
+    ///     });
+    ///     drop(ended.await);
+    /// }
+    /// ```
+    ///
+    /// Dropping this future loses nothing: a message has been shown, or is still there.
+    ///
+    /// # Errors
+    ///
+    /// The error that ended the connection, again at every call.
+    #[inline]
+    pub async fn recv_each<T>(
+        &mut self,
+        function: impl FnMut(&[u8], &mut Outbox<'_>) -> ControlFlow<T>,
+    ) -> Result<Option<T>, Arc<Error>> {
+        let mut each = Each::new(function);
+        poll_fn(|cx| {
+            each.begin_turn();
+            loop {
+                match ready!(self.poll_recv(cx, &mut each))? {
+                    Some(Seen::One) => {}
+                    Some(Seen::Done) | None => return Poll::Ready(Ok::<_, Arc<Error>>(())),
+                    Some(Seen::Enough) => {
+                        cx.waker().wake_by_ref();
+                        return Poll::Pending;
+                    }
+                }
+            }
+        })
+        .await?;
+        Ok(each.output)
     }
 
     #[inline]

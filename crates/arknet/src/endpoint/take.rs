@@ -1,8 +1,11 @@
-//! The two ways in which async code takes a message: to own it, or to look at it where it lies.
+//! The ways in which async code takes messages: to own one, to look at one where it lies, or to look at all of them.
+
+use std::ops::ControlFlow;
 
 use super::core::Core;
 use super::message::Message;
 use super::outbox::Outbox;
+use crate::drive::stream::MESSAGES_PER_TURN;
 
 /// Takes the next message from a connection.
 pub(super) trait Take {
@@ -69,5 +72,75 @@ impl<F: FnOnce(&[u8], &mut Outbox<'_>) -> T, T> Take for Look<F, T> {
 
     fn take_queued(&mut self, message: Message, outbox: &mut Outbox<'_>) {
         self.show(&message, outbox);
+    }
+}
+
+/// What a look at all messages came to.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Seen {
+    /// One message of the inbox; there may be more.
+    One,
+    /// So many that the others have their turn.
+    Enough,
+    /// The function has what it wanted.
+    Done,
+}
+
+/// Shows messages to a function, until it has what it wanted.
+pub(super) struct Each<F, T> {
+    function: F,
+    /// Messages of this turn that may still be shown.
+    budget: usize,
+    pub(super) output: Option<T>,
+}
+
+impl<F: FnMut(&[u8], &mut Outbox<'_>) -> ControlFlow<T>, T> Each<F, T> {
+    #[inline]
+    pub(super) fn new(function: F) -> Self {
+        Self {
+            function,
+            budget: MESSAGES_PER_TURN,
+            output: None,
+        }
+    }
+
+    #[inline]
+    pub(super) fn begin_turn(&mut self) {
+        self.budget = MESSAGES_PER_TURN;
+    }
+
+    #[inline]
+    fn show(&mut self, message: &[u8], outbox: &mut Outbox<'_>) -> Seen {
+        self.budget = self.budget.saturating_sub(1);
+        match (self.function)(message, outbox) {
+            ControlFlow::Continue(()) if self.budget == 0 => Seen::Enough,
+            ControlFlow::Continue(()) => Seen::One,
+            ControlFlow::Break(output) => {
+                self.output = Some(output);
+                Seen::Done
+            }
+        }
+    }
+}
+
+impl<F: FnMut(&[u8], &mut Outbox<'_>) -> ControlFlow<T>, T> Take for Each<F, T> {
+    type Taken = Seen;
+
+    #[inline]
+    fn take_buffered(&mut self, core: &mut Core) -> Option<Seen> {
+        loop {
+            let range = core.next_message()?;
+            let Core {
+                session, inbound, ..
+            } = core;
+            let seen = self.show(inbound.message(range), &mut Outbox::here(session));
+            if seen != Seen::One {
+                return Some(seen);
+            }
+        }
+    }
+
+    fn take_queued(&mut self, message: Message, outbox: &mut Outbox<'_>) -> Seen {
+        self.show(&message, outbox)
     }
 }

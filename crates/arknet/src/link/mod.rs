@@ -20,7 +20,7 @@ pub(crate) use timer::Timer;
 pub(crate) use transport::Secure;
 pub(crate) use transport::{Transport, TransportError};
 
-pub(crate) use crate::io::tokio::{Keepalive, TcpOptions};
+pub(crate) use crate::io::tokio::{Deadline, Keepalive, TcpOptions};
 pub(crate) use crate::io::{after, now};
 
 /// Polls once, for somebody who does not wait: nobody is woken later, and the budget of the task that this may run in is

@@ -70,11 +70,8 @@ impl<M: Manager> Drop for Lease<M> {
     }
 }
 
-impl<M: Manager> fmt::Debug for Lease<M>
-where
-    M::Connection: fmt::Debug,
-{
+impl<M: Manager> fmt::Debug for Lease<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Lease").field(&**self).finish()
+        f.debug_struct("Lease").finish_non_exhaustive()
     }
 }

@@ -6,4 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod client;
 mod lease;
+mod subscriber;
+mod support;

@@ -55,5 +55,6 @@ mod allocations;
 mod cycles;
 mod descriptors;
 mod idle_memory;
+mod pool_leases;
 mod stories;
 mod ten_thousand;

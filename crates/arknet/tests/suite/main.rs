@@ -27,6 +27,7 @@ mod keepalive;
 mod lanes;
 mod lifecycle;
 mod load;
+mod looking;
 mod manual;
 mod moved;
 mod panics;

@@ -5,6 +5,8 @@ use std::io::IoSlice;
 
 use bytes::{Buf, Bytes};
 
+use crate::framing::ShortPrefix;
+
 /// From this size on an owned payload is queued as it is; below it, copying into the contiguous tail is cheaper than
 /// another slice in the vectored write (a copy of 8 KiB takes about 150 ns, a slice and its reference count 50).
 const OWNED_MIN: usize = 8 * 1024;
@@ -227,6 +229,16 @@ impl<T> SendQueue<T> {
         self.record(prefix.len(), payload.len(), account, token);
     }
 
+    /// [`push`](Self::push) of what most sends are: behind a short prefix, on the queue's own account, without a token.
+    #[inline]
+    pub fn push_short(&mut self, prefix: ShortPrefix, payload: &[u8]) {
+        // Four bytes of prefix are written, whatever it has.
+        self.tail.reserve(payload.len() + 4);
+        prefix.append_to(&mut self.tail);
+        self.tail.extend_from_slice(payload);
+        self.record(prefix.len(), payload.len(), Account::Own, None);
+    }
+
     /// Appends an owned payload as one operation; a large one is not copied.
     #[inline]
     pub fn push_bytes(
@@ -263,6 +275,33 @@ impl<T> SendQueue<T> {
         let before = self.tail.len();
         self.tail.reserve(prefix.len() + length);
         self.append_prefix(prefix);
+        self.write(before, prefix.len(), length, account, write)
+    }
+
+    /// [`push_with`](Self::push_with) behind a short prefix, on the queue's own account.
+    #[inline]
+    pub fn push_short_with(
+        &mut self,
+        prefix: ShortPrefix,
+        length: usize,
+        write: impl FnOnce(&mut MessageWriter<'_>),
+    ) -> Result<(), usize> {
+        let before = self.tail.len();
+        self.tail.reserve(length + 4);
+        prefix.append_to(&mut self.tail);
+        self.write(before, prefix.len(), length, Account::Own, write)
+    }
+
+    /// Has the payload written behind its prefix, which begins at `before`.
+    #[inline(always)]
+    fn write(
+        &mut self,
+        before: usize,
+        prefix: usize,
+        length: usize,
+        account: Account,
+        write: impl FnOnce(&mut MessageWriter<'_>),
+    ) -> Result<(), usize> {
         let mut writer = MessageWriter {
             tail: &mut self.tail,
             remaining: length,
@@ -273,7 +312,7 @@ impl<T> SendQueue<T> {
             self.tail.truncate(before);
             return Err(length - missing);
         }
-        self.record(prefix.len(), length, account, None);
+        self.record(prefix, length, account, None);
         Ok(())
     }
 

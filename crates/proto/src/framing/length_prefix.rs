@@ -1,7 +1,7 @@
 //! A length of one, three or nine bytes, then the payload.
 
 use super::decoder::{Step, prefixed, too_large};
-use super::{FramingError, Prefix};
+use super::{FramingError, Prefix, ShortPrefix};
 
 /// The longest payload whose length is a single byte.
 pub(super) const LARGEST_SHORT: u8 = 253;
@@ -41,6 +41,17 @@ pub(super) fn prefix(len: usize) -> Prefix {
     } else {
         long_prefix(len)
     }
+}
+
+/// The prefix of a payload of `len` bytes, unless it is a long one.
+#[inline(always)]
+pub(super) fn short_prefix(len: usize) -> Option<ShortPrefix> {
+    let len = u32::from(u16::try_from(len).ok()?);
+    Some(if len <= u32::from(LARGEST_SHORT) {
+        ShortPrefix::of_word(len, 1)
+    } else {
+        ShortPrefix::of_word(len << 8 | u32::from(MEDIUM), 3)
+    })
 }
 
 /// The long form, and prefixes that have not come whole.
@@ -105,6 +116,10 @@ mod tests {
         ];
         for (len, wire) in forms {
             assert_eq!(prefix(len).as_slice(), wire, "{len} bytes");
+            let mut short = Vec::new();
+            let is_short = short_prefix(len).map(|prefix| prefix.append_to(&mut short));
+            assert_eq!(is_short.is_some(), wire.len() < LONGEST_PREFIX);
+            assert!(is_short.is_none() || short == wire, "{len} bytes");
         }
     }
 

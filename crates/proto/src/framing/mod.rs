@@ -33,7 +33,7 @@ pub use self::custom::Framer;
 pub use self::decoder::{Decoder, Frame, Step};
 pub use self::delimited::Delimiter;
 pub use self::error::{FramingError, InvalidFraming};
-pub use self::prefix::Prefix;
+pub use self::prefix::{Prefix, ShortPrefix};
 
 mod big_endian;
 mod custom;
@@ -133,6 +133,17 @@ impl Framing {
             Self::LengthPrefix => Ok(length_prefix::prefix(payload_len)),
             Self::BigEndian { width, max } => big_endian::prefix(*width, *max, payload_len),
             Self::Custom(framer) => custom::prefix(framer.as_ref(), payload_len),
+        }
+    }
+
+    /// The same, where it is known to be short without asking further; an endpoint asks here first.
+    #[inline(always)]
+    #[must_use]
+    pub fn short_prefix(&self, payload_len: usize) -> Option<ShortPrefix> {
+        match self {
+            Self::LengthPrefix => length_prefix::short_prefix(payload_len),
+            Self::Raw | Self::Delimited(_) | Self::Exact(_) => Some(ShortPrefix::EMPTY),
+            Self::BigEndian { .. } | Self::Custom(_) => None,
         }
     }
 

@@ -81,6 +81,46 @@ impl Prefix {
     }
 }
 
+/// A prefix of at most three bytes, which travels in registers and is written without a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShortPrefix {
+    /// Its bytes, the first one lowest; the others are zero.
+    word: u32,
+    len: u8,
+}
+
+impl ShortPrefix {
+    /// No bytes.
+    pub const EMPTY: Self = Self { word: 0, len: 0 };
+
+    /// The lowest `len` bytes of `word`, three at most; the others are zero.
+    #[inline(always)]
+    pub(super) const fn of_word(word: u32, len: u8) -> Self {
+        Self { word, len }
+    }
+
+    /// Number of bytes.
+    #[inline(always)]
+    #[must_use]
+    pub const fn len(self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether nothing goes before the payload.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// Appends it: four bytes in one store, of which those that are too many are taken back.
+    #[inline(always)]
+    pub fn append_to(self, wire: &mut Vec<u8>) {
+        let end = wire.len() + self.len();
+        wire.extend_from_slice(&self.word.to_le_bytes());
+        wire.truncate(end);
+    }
+}
+
 impl AsRef<[u8]> for Prefix {
     fn as_ref(&self) -> &[u8] {
         self.as_slice()
@@ -118,6 +158,15 @@ mod tests {
         let refused = prefix.push(&[2]).unwrap_err();
         assert_eq!(refused, FramingError::PrefixTooLong { len: 16, max: 15 });
         assert_eq!(prefix.as_slice(), [1; 15]);
+    }
+
+    #[test]
+    fn a_short_one_is_appended_without_the_bytes_that_it_does_not_have() {
+        let mut wire = b"so far".to_vec();
+        ShortPrefix::EMPTY.append_to(&mut wire);
+        ShortPrefix::of_word(7, 1).append_to(&mut wire);
+        ShortPrefix::of_word(0x0002_01fe, 3).append_to(&mut wire);
+        assert_eq!(wire, b"so far\x07\xfe\x01\x02");
     }
 
     #[test]

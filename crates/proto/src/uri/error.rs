@@ -45,11 +45,11 @@ pub enum UriError {
         "read an address: it has a # in it, which is written %23 where it belongs to a password"
     )]
     Fragment,
-    /// More than one `@` before the path.
+    /// A second `@`, or one behind the host.
     #[error(
-        "read an address: it has two @ in front of its path, one of a user name or password is written %40"
+        "read an address: it has an @ that does not end a user name and password: others are written %40, and a / or ? of a password %2F or %3F"
     )]
-    SecondAt,
+    StrayAt,
     /// A `%` without two hexadecimal digits.
     #[error(
         "read an address: a % in its {part} is not followed by two hexadecimal digits, a percent sign is written %25"

@@ -12,11 +12,16 @@
 
 pub(crate) mod framing;
 pub(crate) mod inbound;
+<<<<<<< HEAD
 pub(crate) mod redis_reply;
+=======
+pub(crate) mod pool;
+>>>>>>> main
 pub(crate) mod redis_request;
 pub(crate) mod send_queue;
 pub(crate) mod session;
 pub(crate) mod timers;
+pub(crate) mod uri;
 
 /// The fuzzer's bytes, taken from the front. An input that has ended yields zeros.
 struct Input<'a>(&'a [u8]);

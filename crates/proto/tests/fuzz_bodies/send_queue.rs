@@ -5,7 +5,8 @@
 use std::collections::VecDeque;
 use std::io::IoSlice;
 
-use arknet_proto::buf::{Account, SendLimits, SendQueue};
+use arknet_proto::buf::{Account, MessageWriter, SendLimits, SendQueue};
+use arknet_proto::framing::Framing;
 use bytes::Bytes;
 
 use super::Input;
@@ -73,7 +74,8 @@ struct Operation {
 impl Pair {
     fn apply(&mut self, input: &mut Input<'_>) {
         match input.byte() % 12 {
-            0..=2 => self.push(input, |queue, prefix, payload, account, token| {
+            0 => self.push_short(input),
+            1 | 2 => self.push(input, |queue, prefix, payload, account, token| {
                 queue.push(prefix, payload, account, token);
             }),
             3 | 4 => self.push(input, |queue, prefix, payload, account, token| {
@@ -105,6 +107,29 @@ impl Pair {
         let token = input.byte().is_multiple_of(2).then_some(self.list.next);
         push(&mut self.queue, &prefix, &payload, account, token);
         self.list.push(&prefix, &payload, account, token);
+    }
+
+    /// As an endpoint sends, behind the prefix of its framing.
+    fn push_short(&mut self, input: &mut Input<'_>) {
+        let (_, payload, _) = operation(input);
+        let framing = Framing::LengthPrefix;
+        let short = framing.short_prefix(payload.len());
+        let (Some(short), true) = (short, self.admits(payload.len(), Account::Own)) else {
+            return;
+        };
+        let prefix = framing.prefix(payload.len()).unwrap_or_default();
+        match input.byte().is_multiple_of(2) {
+            true => self.queue.push_short(short, &payload),
+            false => {
+                let put = |writer: &mut MessageWriter<'_>| {
+                    assert_eq!(writer.put(&payload), payload.len());
+                };
+                let pushed = self.queue.push_short_with(short, payload.len(), put);
+                assert_eq!(pushed, Ok(()));
+            }
+        }
+        self.list
+            .push(prefix.as_slice(), &payload, Account::Own, None);
     }
 
     /// Admission is the caller's.

@@ -31,7 +31,7 @@ mod connection;
 mod counters;
 mod flow;
 mod plan;
-mod port;
+pub(crate) mod port;
 mod relay;
 
 use std::io;

@@ -1,4 +1,4 @@
-//! The proxy's port, which it keeps while it refuses connections.
+//! A port that is kept while connections to it are refused.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -10,7 +10,7 @@ use socket2::{Domain, Socket, Type};
 /// once waits for the proxy's thread.
 const BACKLOG: i32 = 1024;
 
-pub(super) struct Port {
+pub(crate) struct Port {
     addr: SocketAddr,
     listener: Option<TcpListener>,
     /// A second socket, bound but not listening, so that nobody else is given the port while the
@@ -20,7 +20,7 @@ pub(super) struct Port {
 
 impl Port {
     /// Takes a free port on the loopback address of `like`'s family.
-    pub(super) fn take(like: SocketAddr) -> io::Result<Self> {
+    pub(crate) fn take(like: SocketAddr) -> io::Result<Self> {
         let ip: IpAddr = match like {
             SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
             SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
@@ -43,16 +43,16 @@ impl Port {
         })
     }
 
-    pub(super) fn addr(&self) -> SocketAddr {
+    pub(crate) fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    pub(super) fn is_listening(&self) -> bool {
+    pub(crate) fn is_listening(&self) -> bool {
         self.listener.is_some()
     }
 
     /// Begins to listen, if it does not yet, and lets `register` have the listener.
-    pub(super) fn listen(
+    pub(crate) fn listen(
         &mut self,
         register: impl FnOnce(&mut TcpListener) -> io::Result<()>,
     ) -> io::Result<()> {
@@ -66,12 +66,12 @@ impl Port {
     }
 
     /// Stops to listen: the system refuses whoever connects, and resets whoever waits.
-    pub(super) fn refuse(&mut self) {
+    pub(crate) fn refuse(&mut self) {
         self.listener = None;
     }
 
     /// The next connection, or none when there is none.
-    pub(super) fn accept(&self) -> io::Result<Option<TcpStream>> {
+    pub(crate) fn accept(&self) -> io::Result<Option<TcpStream>> {
         let Some(listener) = &self.listener else {
             return Ok(None);
         };

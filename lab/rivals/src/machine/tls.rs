@@ -123,7 +123,7 @@ struct Pair<S> {
 
 async fn connect<S: Below>(config: &TransportConfig) -> Result<Vec<Pair<S>>, Failure> {
     let (connector, acceptor) = configure()?;
-    let name = ServerName::try_from(HOST).map_err(tls("naming the server"))?;
+    let name = ServerName::try_from(HOST).map_err(Failure::library("naming the server"))?;
     let mut encrypted = Vec::new();
     for pair in pairs::connect(config)? {
         let over = |socket| TcpStream::from_std(socket).map(S::over);
@@ -171,36 +171,29 @@ async fn serve<S: Below>(
 
 /// A certificate made for this run, trusted by its client alone.
 fn configure() -> Result<(TlsConnector, TlsAcceptor), Failure> {
-    let CertifiedKey { cert, signing_key } =
-        generate_simple_self_signed([HOST.to_owned()]).map_err(tls("making a certificate"))?;
+    let CertifiedKey { cert, signing_key } = generate_simple_self_signed([HOST.to_owned()])
+        .map_err(Failure::library("making a certificate"))?;
     let key = PrivateKeyDer::Pkcs8(signing_key.serialize_der().into());
     let provider = Arc::new(aws_lc_rs::default_provider());
     let mut roots = RootCertStore::empty();
     roots
         .add(cert.der().clone())
-        .map_err(tls("trusting the certificate"))?;
+        .map_err(Failure::library("trusting the certificate"))?;
     let server = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
-        .map_err(tls("choosing protocol versions"))?
+        .map_err(Failure::library("choosing protocol versions"))?
         .with_no_client_auth()
         .with_single_cert(vec![cert.der().clone()], key)
-        .map_err(tls("configuring the server"))?;
+        .map_err(Failure::library("configuring the server"))?;
     let client = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(tls("choosing protocol versions"))?
+        .map_err(Failure::library("choosing protocol versions"))?
         .with_root_certificates(roots)
         .with_no_client_auth();
     Ok((
         TlsConnector::from(Arc::new(client)),
         TlsAcceptor::from(Arc::new(server)),
     ))
-}
-
-fn tls<E: std::fmt::Display>(doing: &'static str) -> impl FnOnce(E) -> Failure {
-    move |error| Failure::Tls {
-        doing,
-        why: error.to_string(),
-    }
 }
 
 /// A server, until its client ends.

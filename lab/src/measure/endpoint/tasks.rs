@@ -1,6 +1,7 @@
 //! Both ends as tasks.
 
 use std::net::SocketAddr;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arknet::tcp::{Client, ClientConfig, Server, ServerConfig};
@@ -71,23 +72,20 @@ impl Style for Tasks {
 /// A server's task: answers until the client ends.
 async fn answer(run: Arc<Run>, mut connection: Connection) {
     let mut traffic = ServerTraffic::new(run.clone(), Traffic::Windowed);
-    loop {
-        let answered = connection.recv_with(|message, outbox| {
-            if !traffic.on_message(message) {
-                return false;
-            }
-            if let Err(error) = outbox.send(message) {
-                let text = format!("a server's send was refused: {error}");
-                run.fault(Fault::ServerSendRejections, &text);
-            }
-            true
-        });
-        match answered.await {
-            Ok(Some(true)) => {}
-            Ok(Some(false)) => return connection.abort(),
-            Ok(None) => return,
-            Err(error) => return server_ended(&run, &CloseReason::Error(error)),
+    let answered = connection.recv_each(|message, outbox| {
+        if !traffic.on_message(message) {
+            return ControlFlow::Break(());
         }
+        if let Err(error) = outbox.send(message) {
+            let text = format!("a server's send was refused: {error}");
+            run.fault(Fault::ServerSendRejections, &text);
+        }
+        ControlFlow::Continue(())
+    });
+    match answered.await {
+        Ok(Some(())) => connection.abort(),
+        Ok(None) => {}
+        Err(error) => server_ended(&run, &CloseReason::Error(error)),
     }
 }
 
@@ -111,20 +109,25 @@ async fn ask(
                 traffic.on_rejection(&error);
             }
         }
-        while !traffic.is_finished() {
-            let replied = connection.recv_with(|message, outbox| {
-                // What a turn has sent waits until it ends: nothing waits when another has begun.
-                let begun = outbox.queued_bytes() == 0;
-                let now = turn.now(traffic.run().clock(), begun);
-                if traffic.on_reply(message, now) {
-                    send(outbox, &mut traffic, now);
-                }
-            });
-            match replied.await {
-                Ok(Some(())) => {}
-                Ok(None) => return traffic.on_disconnect(&"ended by the server"),
-                Err(error) => return traffic.on_disconnect(&error),
+        if traffic.is_finished() {
+            continue;
+        }
+        let replied = connection.recv_each(|message, outbox| {
+            // What a turn has sent waits until it ends: nothing waits when another has begun.
+            let begun = outbox.queued_bytes() == 0;
+            let now = turn.now(traffic.run().clock(), begun);
+            if traffic.on_reply(message, now) {
+                send(outbox, &mut traffic, now);
             }
+            match traffic.is_finished() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        });
+        match replied.await {
+            Ok(Some(())) => {}
+            Ok(None) => return traffic.on_disconnect(&"ended by the server"),
+            Err(error) => return traffic.on_disconnect(&error),
         }
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use crate::report::format;
 use crate::report::model::Model;
 use crate::report::table::{Row, Table, Text};
-use crate::run::plan::Plan;
-use crate::run::workload::{Implementation, Traffic};
+use crate::run::plan::{DatabaseGroup, Group, Plan, TransportGroup};
+use crate::run::workload::{Access, Implementation, Traffic, Workload};
 
 use super::Section;
 
@@ -65,15 +65,8 @@ fn facts(model: &Model<'_>, plan: &Plan) -> Vec<(&'static str, String)> {
             ),
         ),
     ];
-    for group in &plan.groups {
-        facts.push((
-            "Group",
-            format!(
-                "{}: {} connections, {} B, warm-up {} s, measured {} s",
-                group.title, group.clients, group.payload, group.warmup, group.seconds
-            ),
-        ));
-    }
+    let groups = plan.groups.iter().map(|group| ("Group", group.facts()));
+    facts.extend(groups);
     if let Some(filter) = &plan.filter {
         facts.push((
             "Filter",
@@ -88,45 +81,13 @@ fn facts(model: &Model<'_>, plan: &Plan) -> Vec<(&'static str, String)> {
 pub(super) fn scope(model: &Model<'_>) -> Section {
     let mut section = Section::new("scope", "Measurement scope");
     let groups = &model.directory.plan.groups;
-    let any = |implementation| {
-        groups
-            .iter()
-            .any(|group| group.implementation == implementation)
-    };
-    if any(Implementation::Native) {
-        section.points.push(
-            "native: bare sockets, without arknet's endpoints. Callbacks are a state machine on \
-             readiness, async are tasks on tokio; both share one generator, one validator and one \
-             work function."
-                .to_owned(),
-        );
-    }
-    if any(Implementation::Endpoint) {
-        section.points.push(
-            "endpoint: arknet's public API in either style, every message checked for content and order."
-                .to_owned(),
-        );
-    }
-    if groups.iter().any(|group| group.traffic == Traffic::Batch) {
-        section.points.push(
-            "batch: a client writes its whole window, reads all of it back, and begins again; \
-             response time is per batch (window 1: per message)."
-                .to_owned(),
-        );
-    }
-    if groups
-        .iter()
-        .any(|group| group.traffic == Traffic::Windowed)
-    {
-        section.points.push(
-            "windowed: one new message for each that came back; response time is per message."
-                .to_owned(),
-        );
-    }
+    section.points.extend(of_transports(groups));
+    section.points.extend(of_databases(groups));
     let back_ends: Vec<String> = back_ends(model).into_iter().collect();
-    section
-        .points
-        .push(format!("Back ends: {}.", back_ends.join(", ")));
+    if !back_ends.is_empty() {
+        let text = format!("Back ends: {}.", back_ends.join(", "));
+        section.points.push(text);
+    }
     for interval in intervals(model) {
         section
             .points
@@ -134,7 +95,7 @@ pub(super) fn scope(model: &Model<'_>) -> Section {
     }
     section.points.extend(
         [
-            "100 % CPU is one processor. CPU per message is processor time, user and system, client and server, over the messages of the measured phase.",
+            "100 % CPU is one processor. CPU per message is processor time, user and system, over the messages of the measured phase; of a database, over its operations.",
             "P50 and P99 are those of each process over all its operations, then the median over processes; samples are not pooled. The curves are: they merge every operation of an arm.",
             "RSS is the high-water mark of the whole process, warm-up included.",
             "Cells are median [min–max] over fresh processes. Change is (median of the second mode / median of the first − 1), on unrounded values: the ratio of medians. Ranges overlap when the two [min–max] have a value in common.",
@@ -146,13 +107,98 @@ pub(super) fn scope(model: &Model<'_>) -> Section {
     section
 }
 
+fn of_transports(groups: &[Group]) -> Vec<String> {
+    let transports = groups.iter().filter_map(|group| match group {
+        Group::Transport(group) => Some(group),
+        Group::Database(_) => None,
+    });
+    let transports: Vec<&TransportGroup> = transports.collect();
+    let mut points = Vec::new();
+    let any = |implementation| {
+        transports
+            .iter()
+            .any(|group| group.implementation == implementation)
+    };
+    if any(Implementation::Native) {
+        points.push(
+            "native: bare sockets, without arknet's endpoints. Callbacks are a state machine on \
+             readiness, async are tasks on tokio; both share one generator, one validator and one \
+             work function."
+                .to_owned(),
+        );
+    }
+    if any(Implementation::Endpoint) {
+        points.push(
+            "endpoint: arknet's public API in either style, every message checked for content and order."
+                .to_owned(),
+        );
+    }
+    let any = |traffic| transports.iter().any(|group| group.traffic == traffic);
+    if any(Traffic::Batch) {
+        points.push(
+            "batch: a client writes its whole window, reads all of it back, and begins again; \
+             response time is per batch (window 1: per message)."
+                .to_owned(),
+        );
+    }
+    if any(Traffic::Windowed) {
+        points.push(
+            "windowed: one new message for each that came back; response time is per message."
+                .to_owned(),
+        );
+    }
+    if !transports.is_empty() {
+        points.push(
+            "Client and server of a transport share one process: its processor time is that of both."
+                .to_owned(),
+        );
+    }
+    points
+}
+
+fn of_databases(groups: &[Group]) -> Vec<String> {
+    let databases = groups.iter().filter_map(|group| match group {
+        Group::Database(group) => Some(group),
+        Group::Transport(_) => None,
+    });
+    let databases: Vec<&DatabaseGroup> = databases.collect();
+    let mut points = Vec::new();
+    let any = |access| databases.iter().any(|group| group.access == access);
+    if any(Access::Lease) {
+        points.push(
+            "lease: each operation leases a connection of a pool, does one binary ECHO, checks the \
+             reply and returns the connection; response time begins before the lease is asked for."
+                .to_owned(),
+        );
+    }
+    if any(Access::Shared) {
+        points.push(
+            "shared: each operation is one binary ECHO on a connection that all operations share, \
+             and its reply is checked."
+                .to_owned(),
+        );
+    }
+    if !databases.is_empty() {
+        points.push(
+            "The database is the lab's embedded server in a process of its own, and fixed counts of \
+             operations are measured: processor time and memory are the client's alone, throughput \
+             is that of the two together."
+                .to_owned(),
+        );
+    }
+    points
+}
+
 /// What the records say that moved the bytes.
 fn back_ends(model: &Model<'_>) -> BTreeSet<String> {
     let said = model.directory.runs().filter_map(|run| {
+        let Workload::Transport(transport) = &run.workload else {
+            return None;
+        };
         let back_end = run.metrics.as_ref()?.get("backend")?.as_str()?;
         Some(format!(
             "{} {} on {back_end}",
-            run.workload.implementation, run.arm
+            transport.implementation, run.arm
         ))
     });
     said.collect()
@@ -161,8 +207,10 @@ fn back_ends(model: &Model<'_>) -> BTreeSet<String> {
 /// What the records say that processor time covers, by implementation.
 fn intervals(model: &Model<'_>) -> BTreeSet<String> {
     let said = model.directory.runs().filter_map(|run| {
+        let Workload::Transport(workload) = &run.workload else {
+            return None;
+        };
         let interval = run.metrics.as_ref()?.get("cpu_interval")?.as_str()?;
-        let workload = &run.workload;
         Some(format!(
             "{} {} covers {interval}",
             workload.implementation, workload.traffic
@@ -230,7 +278,7 @@ pub(super) fn limits(model: &Model<'_>) -> Section {
     section.points = [
         "Loopback only: no network card, no loss, no distance. These figures do not predict the capacity of a server.",
         "Closed loop: a client waits for its replies, so the rate falls when the server stalls and response times hide it. This measures capacity, not what users feel at a given load.",
-        "Client and server share one process and its processors.",
+        "Client and server share one machine, and where they are a transport's one process too.",
         "No A/A floor was measured in this session; a difference that is smaller than the machine's own noise looks like any other.",
         "Ranges of a few runs are not confidence intervals, and ranges that do not overlap are not significance: with three runs against three they separate by chance in one cell of ten.",
         "Where no difference is visible here, that does not show that there is none.",
@@ -240,7 +288,7 @@ pub(super) fn limits(model: &Model<'_>) -> Section {
     if model
         .cells
         .iter()
-        .any(|cell| usize::try_from(cell.cell.workload.io.threads).is_ok_and(|n| n > cpus))
+        .any(|cell| usize::try_from(cell.cell.workload.threads()).is_ok_and(|n| n > cpus))
     {
         section.points.push(format!(
             "Some configurations use more threads than the {cpus} processors that were available."

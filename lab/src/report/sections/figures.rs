@@ -6,6 +6,7 @@ use crate::report::histogram::Curve;
 use crate::report::model::{Arm, CellView, Compared, Model};
 use crate::report::svg::{Bar, BarRow, QuantilePanel, bars, quantiles};
 use crate::report::table::{Row, Table, Text};
+use crate::run::workload::Workload;
 
 use super::{Chart, Section};
 
@@ -60,7 +61,12 @@ fn panels(model: &Model<'_>, figure: &Figure) -> Vec<Chart> {
 fn split<'m, 'a>(model: &'m Model<'a>) -> Vec<(String, Vec<&'m CellView<'a>>)> {
     let mut panels: Vec<(String, Vec<&CellView<'a>>)> = Vec::new();
     for cell in &model.cells {
-        let heading = format!("{} · work {}", cell.cell.group, cell.cell.workload.work);
+        let heading = match &cell.cell.workload {
+            Workload::Transport(transport) => {
+                format!("{} · work {}", cell.cell.group, transport.work)
+            }
+            Workload::Database(_) => cell.cell.group.clone(),
+        };
         match panels.iter_mut().find(|(known, _)| *known == heading) {
             Some((_, cells)) => cells.push(cell),
             None => panels.push((heading, vec![cell])),
@@ -146,9 +152,12 @@ fn figure_row(cell: &CellView<'_>, figure: &Figure) -> Row {
     let compared = cell.compare(figure);
     let mut cells = vec![
         Text::of(marked(cell, &cell.cell.group)).from_runs(cell.cell.name.clone()),
-        Text::number(workload.window.to_string(), f64::from(workload.window)),
-        Text::number(workload.work.to_string(), f64::from(workload.work)),
-        Text::of(workload.io.to_string()),
+        Text::number(
+            workload.in_flight().to_string(),
+            f64::from(workload.in_flight()),
+        ),
+        Text::number(workload.work().to_string(), f64::from(workload.work())),
+        Text::of(workload.io()),
     ];
     match &compared {
         Some(both) => {
@@ -210,11 +219,11 @@ fn case(cell: &CellView<'_>) -> String {
     format!(
         "{} · {} connections · {} B · in flight {} · {} · compute iterations {} · {} RT",
         cell.cell.group,
-        workload.clients,
-        workload.payload,
-        workload.window,
-        workload.io,
-        workload.work,
+        workload.connections(),
+        workload.payload(),
+        workload.in_flight(),
+        workload.io(),
+        workload.work(),
         workload.latency_mode()
     )
 }

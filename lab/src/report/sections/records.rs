@@ -34,13 +34,19 @@ pub(super) fn counts(model: &Model<'_>) -> Section {
         let runs: Vec<&Run> = cells.iter().flat_map(|cell| cell.runs()).collect();
         let pairs: usize = cells.iter().map(|cell| cell.pairs.len()).sum();
         let failed = runs.iter().filter(|run| !run.is_ok()).count();
-        let sum = |key: &str| runs.iter().filter_map(|run| whole(run, key)).sum::<u64>();
+        // A transport counts messages, a database operations.
+        let sum = |keys: [&str; 2]| {
+            let of = |run: &&Run| keys.iter().find_map(|key| whole(run, key));
+            runs.iter().filter_map(of).sum::<u64>()
+        };
         let observed: u64 = runs.iter().filter_map(|run| observations(run)).sum();
         let mut texts = vec![Text::of(group)];
         for n in [cells.len(), pairs, runs.len(), failed] {
             texts.push(count(u64::try_from(n).unwrap_or(u64::MAX)));
         }
-        texts.extend([sum("messages"), sum("warmup_messages"), observed].map(count));
+        let measured = sum(["messages", "operations"]);
+        let warming_up = sum(["warmup_messages", "warmup_operations"]);
+        texts.extend([measured, warming_up, observed].map(count));
         table.rows.push(Row {
             key: group.to_owned(),
             cells: texts,

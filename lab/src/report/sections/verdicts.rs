@@ -201,12 +201,9 @@ fn series(cells: &[&CellView<'_>], figure: &Figure) -> Vec<RatioSeries> {
     let mut all: Vec<RatioSeries> = Vec::new();
     for cell in cells {
         let workload = &cell.cell.workload;
-        let mut label = workload.io.to_string();
-        if workload.work > 0 {
-            label.push_str(&format!(" · work {}", workload.work));
-        }
+        let label = workload.series();
         let point = RatioPoint {
-            window: workload.window,
+            window: workload.in_flight(),
             ratios: cell.compare(figure).and_then(|compared| compared.paired),
             hint: origin(cell),
         };

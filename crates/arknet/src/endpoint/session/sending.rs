@@ -76,13 +76,22 @@ impl Session {
         length: usize,
         write: impl FnOnce(&mut MessageWriter<'_>),
     ) -> Result<(), Refused> {
-        let prefix = self.framing.prefix(length).map_err(broken)?;
-        self.admit(length)?;
-        self.lend();
-        let queue = self.engine.queue_mut();
-        queue
-            .push_with(prefix.as_slice(), length, Account::Own, write)
-            .map_err(|written| unfinished(length, written))?;
+        if let Some(prefix) = self.framing.short_prefix(length) {
+            self.admit(length)?;
+            self.lend();
+            let queue = self.engine.queue_mut();
+            queue
+                .push_short_with(prefix, length, write)
+                .map_err(|written| unfinished(length, written))?;
+        } else {
+            let prefix = self.framing.prefix(length).map_err(broken)?;
+            self.admit(length)?;
+            self.lend();
+            let queue = self.engine.queue_mut();
+            queue
+                .push_with(prefix.as_slice(), length, Account::Own, write)
+                .map_err(|written| unfinished(length, written))?;
+        }
         self.keep_below_mark();
         Ok(())
     }
@@ -96,10 +105,21 @@ impl Session {
         if self.filter.is_some() {
             return self.submit_filtered(payload, completion);
         }
+        if let (Payload::Borrowed(bytes), None) = (payload, &completion)
+            && let Some(prefix) = self.framing.short_prefix(bytes.len())
+        {
+            self.admit(bytes.len())
+                .map_err(|error| with_payload(error, payload))?;
+            self.lend();
+            self.engine.queue_mut().push_short(prefix, bytes);
+            self.keep_below_mark();
+            return Ok(());
+        }
         self.submit_plain(payload, completion)
     }
 
-    #[inline]
+    /// Out of line, so that the path of most sends is short.
+    #[inline(never)]
     fn submit_plain(
         &mut self,
         payload: &Payload<'_>,

@@ -59,6 +59,8 @@ pub struct Config {
     pub(super) request_timeout: Option<Duration>,
     pub(super) limits: ReplyLimits,
     pub(super) reconnect: ReconnectPolicy,
+    pub(super) max_requests: usize,
+    pub(super) max_queued_bytes: usize,
     pub(super) tcp: TcpOptions,
     #[cfg(feature = "tls")]
     pub(super) tls: Tls,
@@ -145,6 +147,8 @@ impl Config {
             request_timeout: Some(Duration::from_secs(5)),
             limits: ReplyLimits::default(),
             reconnect: ReconnectPolicy::backoff(),
+            max_requests: 64 * 1024,
+            max_queued_bytes: 16 * 1024 * 1024,
             tcp: TcpOptions {
                 no_delay: true,
                 keepalive: Some(Keepalive {
@@ -223,6 +227,22 @@ impl Config {
     #[must_use]
     pub fn reconnect(mut self, policy: ReconnectPolicy) -> Self {
         self.reconnect = policy;
+        self
+    }
+
+    /// How many requests may wait for their replies on a shared client, sent or not: more are refused at once. A
+    /// pipeline that is larger is taken where nothing else waits. Default 65,536, which a server answers within a second.
+    #[must_use]
+    pub fn max_requests(mut self, limit: usize) -> Self {
+        self.max_requests = limit.max(1);
+        self
+    }
+
+    /// How many bytes of requests may wait to be sent on a shared client: more are refused at once. A single request
+    /// that is larger is taken where nothing else waits. Default 16 MiB.
+    #[must_use]
+    pub fn max_queued_bytes(mut self, limit: usize) -> Self {
+        self.max_queued_bytes = limit;
         self
     }
 

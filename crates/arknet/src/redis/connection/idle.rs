@@ -8,6 +8,7 @@ use arknet_proto::redis::exchange::Dirt;
 
 use super::{Connection, Drain, Error, Owner};
 use crate::drive::stream::Outgoing;
+use crate::error::Outcome;
 use crate::link;
 use crate::pool::Reset;
 use crate::redis::node::ResetPolicy;
@@ -59,7 +60,7 @@ impl Connection {
 
     /// Queues the reset. What it answers is of no concern to anybody but [`Connection::take`].
     fn reset(&mut self) {
-        let flight = self.node.flight(self.speaks);
+        let flight = self.node.flight(self.speaks());
         self.wire.end_mut().extend_from_slice(flight.wire());
         self.in_flight.push(flight.wire().len(), 1, Owner::Reset);
         self.dirt = Dirt::CLEAN;
@@ -117,6 +118,29 @@ impl Connection {
             Poll::Ready(Ok(())) => self.incoming.is_empty(),
             Poll::Ready(Err(error)) => self.fails(error),
             Poll::Pending => !self.is_draining() || !self.drain_is_over(),
+        }
+    }
+
+    /// Finds out whether the connection is known to have ended, before anything is sent on it in vain.
+    #[inline]
+    pub(super) fn look_for_end(&mut self) -> Result<(), Error> {
+        if self.in_flight.is_empty() && self.transport.socket().is_readable() {
+            return self.read_on();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn read_on(&mut self) -> Result<(), Error> {
+        let read = link::at_once(|cx| {
+            self.poll_exchange(cx, |connection| connection.take_replies().map(|_| false))
+        });
+        match read {
+            Poll::Ready(Err(error)) => {
+                self.failure = Some(error.clone());
+                Err(error.with_outcome(Outcome::NotSent))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -68,6 +68,7 @@ impl Connection {
         if self.end == Some(End::Now) {
             return Err(Error::Closed);
         }
+        self.look_for_end()?;
         self.drain = None;
         self.leave_transaction();
         let mut begun = Begun {
@@ -131,7 +132,7 @@ impl Connection {
                     true
                 }
                 // In RESP2 messages look like replies; of several confirmations of one request, the first is its reply.
-                Nature::Subscribes => alone && self.speaks == Speaks::Resp3,
+                Nature::Subscribes => alone && self.speaks() == Speaks::Resp3,
                 Nature::Lasts => {
                     end = end.or(Some(End::WithLease));
                     true

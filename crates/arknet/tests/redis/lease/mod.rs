@@ -1,6 +1,12 @@
 //! Leases: one connection for one user at a time.
 
+mod cancellation;
+mod deadlines;
+mod handshake;
+mod outcomes;
+mod scripted;
 mod session;
+mod transactions;
 
 use std::future::Future;
 use std::time::Duration;

@@ -1,7 +1,7 @@
-//! Stories of the engine, the engine against a naive model, and the engine with every step failing in turn.
+//! Stories of the engine, and a long one with each of its steps failing in turn. A naive model of it, with any order of
+//! events, is in `tests/fuzz_bodies/pool.rs`.
 
 mod fail_every_step;
-mod model;
 mod stories;
 
 use std::time::{Duration, Instant};

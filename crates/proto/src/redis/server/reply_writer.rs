@@ -34,6 +34,20 @@ impl<'a> ReplyWriter<'a> {
         self.version
     }
 
+    /// Writes what follows in another version, as after `HELLO`.
+    pub fn set_version(&mut self, version: Version) {
+        self.version = version;
+    }
+
+    /// The same writer, for somebody else to use for a while.
+    #[must_use]
+    pub fn by_ref(&mut self) -> ReplyWriter<'_> {
+        ReplyWriter {
+            version: self.version,
+            wire: self.wire,
+        }
+    }
+
     /// A simple string; a line break in it becomes a space.
     pub fn simple(&mut self, text: &str) {
         self.line(b'+', text.as_bytes());
@@ -290,6 +304,16 @@ mod tests {
             "",
             "|1\r\n",
         );
+    }
+
+    #[test]
+    fn a_version_is_in_force_from_where_it_was_set() {
+        let mut wire = Vec::new();
+        let mut writer = ReplyWriter::new(Version::Resp2, &mut wire);
+        writer.by_ref().nil();
+        writer.set_version(Version::Resp3);
+        writer.by_ref().nil();
+        assert_eq!(wire, b"$-1\r\n_\r\n");
     }
 
     #[test]

@@ -4,22 +4,25 @@
 //! rules. The one that a session really follows, overrides included, is written to `plan.toml`
 //! and hashed into the chain of records, so that nothing can be decided afterwards.
 
+mod group;
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::workload::{Execution, Implementation, Io, Protocol, Traffic, Workload};
+pub use self::group::{DatabaseGroup, Group, TransportGroup};
+use super::workload::{Execution, Workload};
 
 /// The plans that ship with the lab, by name.
 const BUILT_IN: [(&str, &str); 4] = [
-    ("quick", include_str!("../../plans/quick.toml")),
-    ("native-tcp", include_str!("../../plans/native-tcp.toml")),
+    ("quick", include_str!("../../../plans/quick.toml")),
+    ("native-tcp", include_str!("../../../plans/native-tcp.toml")),
     (
         "native-tcp-short",
-        include_str!("../../plans/native-tcp-short.toml"),
+        include_str!("../../../plans/native-tcp-short.toml"),
     ),
     (
         "endpoint-tcp-short",
-        include_str!("../../plans/endpoint-tcp-short.toml"),
+        include_str!("../../../plans/endpoint-tcp-short.toml"),
     ),
 ];
 
@@ -27,8 +30,6 @@ const BUILT_IN: [(&str, &str); 4] = [
 const SCHEMA: u32 = 1;
 /// As many pairs of a cell as the originals' runner allows; more is a mistake in typing.
 const MAX_REPETITIONS: u32 = 100;
-/// The longest measured interval, as in the originals.
-const MAX_SECONDS: f64 = 600.0;
 /// A plan that needs more cells than this cannot end within a day.
 const MAX_CELLS: usize = 1024;
 
@@ -114,34 +115,6 @@ pub struct Exclusion {
 pub enum FailedRepetition {
     /// The cell, both arms, every repetition.
     Cell,
-}
-
-/// A set of cells: the product of its lists.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Group {
-    /// Heading in the report.
-    pub title: String,
-    /// Whose code is measured.
-    pub implementation: Implementation,
-    /// The protocol on the wire.
-    pub protocol: Protocol,
-    /// Batches or a window.
-    pub traffic: Traffic,
-    /// Bytes per message.
-    pub payload: u32,
-    /// Connections.
-    pub clients: u32,
-    /// Seconds before the measured interval.
-    pub warmup: f64,
-    /// Measured seconds.
-    pub seconds: f64,
-    /// Messages in flight, one cell each.
-    pub windows: Vec<u32>,
-    /// Computation per message, one cell each.
-    pub work: Vec<u32>,
-    /// Topologies, one cell each.
-    pub io: Vec<Io>,
 }
 
 /// One cell of a plan: its name, its heading and its configuration.
@@ -254,8 +227,10 @@ impl Plan {
             self.filter = Some(filter.to_owned());
         }
         self.repetitions = repetitions.unwrap_or(self.repetitions);
-        for group in &mut self.groups {
-            group.seconds = seconds.unwrap_or(group.seconds);
+        if let Some(seconds) = seconds {
+            self.groups
+                .iter_mut()
+                .for_each(|group| group.set_seconds(seconds));
         }
         self.check()?;
         Ok(self)
@@ -316,55 +291,6 @@ impl Plan {
     }
 }
 
-impl Group {
-    fn cells(&self) -> Vec<Cell> {
-        let mut cells = Vec::new();
-        for &io in &self.io {
-            for &work in &self.work {
-                for &window in &self.windows {
-                    let workload = self.workload(io, work, window);
-                    cells.push(Cell {
-                        name: workload.name(),
-                        group: self.title.clone(),
-                        workload,
-                    });
-                }
-            }
-        }
-        cells
-    }
-
-    fn workload(&self, io: Io, work: u32, window: u32) -> Workload {
-        Workload {
-            implementation: self.implementation,
-            protocol: self.protocol,
-            traffic: self.traffic,
-            payload: self.payload,
-            clients: self.clients,
-            window,
-            work,
-            io,
-            warmup: self.warmup,
-            seconds: self.seconds,
-        }
-    }
-
-    fn check(&self) -> Result<(), PlanError> {
-        let title = &self.title;
-        if !(self.seconds > 0.0 && self.seconds <= MAX_SECONDS) {
-            return Err(PlanError::Range(format!(
-                "{title}: seconds must be above 0, at most 600"
-            )));
-        }
-        if !(self.warmup >= 0.0 && self.warmup <= MAX_SECONDS) {
-            return Err(PlanError::Range(format!(
-                "{title}: warmup must be 0 to 600"
-            )));
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -396,7 +322,7 @@ mod tests {
         assert!(
             cut.cells()
                 .iter()
-                .all(|cell| (cell.workload.seconds - 0.1).abs() < 1e-9)
+                .all(|cell| (cell.workload.seconds() - 0.35).abs() < 1e-9)
         );
         assert!(plan.clone().with(Some("window=99"), None, None).is_err());
         assert!(plan.clone().with(None, Some(0), None).is_err());

@@ -1,16 +1,15 @@
-//! One configuration of `measure transport`, as a plan fixes it.
-//!
-//! A cell is a workload; its two arms differ in nothing but the execution style. The canonical
-//! name is what records, filters and reports call the cell by, so it spells every dimension.
+//! One configuration of `measure transport`.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::Execution;
+
 /// Everything that one measuring process is told, except its execution style.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Workload {
+pub struct Transport {
     /// `native` (bare sockets) or `endpoint` (arknet's public API).
     pub implementation: Implementation,
     /// The protocol on the wire.
@@ -33,7 +32,7 @@ pub struct Workload {
     pub seconds: f64,
 }
 
-impl Workload {
+impl Transport {
     /// The cell's name: every dimension but the durations, which a plan sets for a whole group.
     #[must_use]
     pub fn name(&self) -> String {
@@ -48,6 +47,21 @@ impl Workload {
             self.work,
             self.io,
         )
+    }
+
+    /// What tells it from the other cells of its group, for people.
+    #[must_use]
+    pub fn label(&self) -> String {
+        format!("{} in flight · {}", self.window, self.series())
+    }
+
+    /// The same without the messages in flight.
+    #[must_use]
+    pub fn series(&self) -> String {
+        match self.work {
+            0 => self.io.to_string(),
+            work => format!("{} · work {work}", self.io),
+        }
     }
 
     /// What follows the program's name on the command line of one measuring process.
@@ -124,21 +138,6 @@ impl TryFrom<String> for Io {
     }
 }
 
-/// Declares an enumeration whose words are the same on the command line, in plans and in records.
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-        pub enum $name { $($(#[$vdoc])* #[serde(rename = $word)] $variant),+ }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(match self { $(Self::$variant => $word),+ })
-            }
-        }
-    };
-}
-
 words!(
     /// Whose code is measured.
     Implementation {
@@ -175,23 +174,13 @@ words!(
         Sharded = "sharded",
     }
 );
-words!(
-    /// The style in which a program is written; the two arms of every pair.
-    Execution {
-        /// Handlers called by the driver.
-        Callback = "callback",
-        /// Tasks that await.
-        Async = "async",
-    }
-);
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_name_spells_every_dimension_and_the_arguments_carry_them() {
-        let workload = Workload {
+        let workload = Transport {
             implementation: Implementation::Native,
             protocol: Protocol::Tcp,
             traffic: Traffic::Batch,

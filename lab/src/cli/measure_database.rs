@@ -1,0 +1,163 @@
+//! `arknet-lab measure database`: arguments to a configuration.
+
+use arknet_lab::measure::DatabaseConfig;
+use arknet_lab::measure::config::Execution;
+use arknet_lab::measure::database::config::{Access, Api, Engine, Server};
+
+/// The scheme of a URL whose server is spoken to without TLS.
+const PLAIN: &str = "redis://";
+
+/// The same with TLS.
+const SECURE: &str = "rediss://";
+
+/// What to measure.
+#[derive(Debug, clap::Args)]
+#[group(id = "server", required = true, multiple = false, args = ["url", "embedded"])]
+pub(crate) struct Args {
+    /// The database.
+    #[arg(long, value_enum, default_value_t = Engine::Redis)]
+    engine: Engine,
+    /// The server, such as redis://127.0.0.1:6379.
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// A server of the lab's own, started for this run in a process of its own.
+    #[arg(long)]
+    embedded: bool,
+    /// Speak TLS, as a URL that begins with rediss:// does.
+    #[arg(long, requires = "url")]
+    tls: bool,
+    /// What the requests go through.
+    #[arg(long, value_enum, default_value_t = Api::Client)]
+    api: Api,
+    /// A lease for each operation, or connections that all operations share.
+    #[arg(long, value_enum, default_value_t = Access::Lease)]
+    access: Access,
+    /// The style in which the client is written.
+    #[arg(long, value_enum, default_value_t = Execution::Async)]
+    execution: Execution,
+    /// Threads that do IO, 1 to 64, as threads:N.
+    #[arg(long, value_name = "threads:N", default_value = "threads:1", value_parser = threads)]
+    io: usize,
+    /// Connections, 1 to 1024.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    connections: usize,
+    /// Operations at a time, 1 to 65536.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    outstanding: usize,
+    /// Bytes that travel each way, 8 to 1048576.
+    #[arg(long, value_name = "BYTES", default_value_t = 64)]
+    payload: usize,
+    /// Operations that count, more than 0.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    operations: u64,
+    /// Operations before they count.
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    warmup_operations: u64,
+}
+
+impl Args {
+    /// What is asked for.
+    ///
+    /// # Errors
+    /// When this program cannot be found, which is the embedded server too.
+    pub(crate) fn config(&self) -> std::io::Result<DatabaseConfig> {
+        let server = match &self.url {
+            Some(url) => Server::Url(self.secured(url)),
+            None => Server::Embedded(std::env::current_exe()?),
+        };
+        Ok(DatabaseConfig {
+            engine: self.engine,
+            api: self.api,
+            access: self.access,
+            execution: self.execution,
+            server,
+            io_threads: self.io,
+            connections: self.connections,
+            outstanding: self.outstanding,
+            payload: self.payload,
+            operations: self.operations,
+            warmup_operations: self.warmup_operations,
+        })
+    }
+
+    fn secured(&self, url: &str) -> String {
+        match url.strip_prefix(PLAIN) {
+            Some(rest) if self.tls => format!("{SECURE}{rest}"),
+            _ => url.to_owned(),
+        }
+    }
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    let number = text.strip_prefix("threads:");
+    let number = number.and_then(|number| number.parse().ok());
+    number.ok_or_else(|| "not threads:N".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use clap::error::ErrorKind;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn parsed(line: &str) -> Result<DatabaseConfig, ErrorKind> {
+        let words = ["database"].into_iter().chain(line.split_whitespace());
+        let line = Line::try_parse_from(words).map_err(|e| e.kind())?;
+        Ok(line.args.config().expect("this program is there"))
+    }
+
+    #[test]
+    fn the_defaults_are_the_first_cell_of_the_original() {
+        let server = Server::Url("redis://127.0.0.1".to_owned());
+        let expected = DatabaseConfig::new(server);
+        assert_eq!(parsed("--url redis://127.0.0.1"), Ok(expected));
+    }
+
+    #[test]
+    fn every_option_is_taken() {
+        let config = parsed(
+            "--engine redis --url redis://127.0.0.1 --tls --api client --access shared \
+             --execution callback --io threads:2 --connections 4 --outstanding 64 --payload 4096 \
+             --operations 5000 --warmup-operations 0",
+        )
+        .expect("valid");
+        let expected = DatabaseConfig {
+            engine: Engine::Redis,
+            api: Api::Client,
+            access: Access::Shared,
+            execution: Execution::Callback,
+            server: Server::Url("rediss://127.0.0.1".to_owned()),
+            io_threads: 2,
+            connections: 4,
+            outstanding: 64,
+            payload: 4_096,
+            operations: 5_000,
+            warmup_operations: 0,
+        };
+        assert_eq!(config, expected);
+        assert_eq!(config.check(), Ok(()));
+    }
+
+    #[test]
+    fn one_server_is_named_and_not_two() {
+        assert_eq!(parsed(""), Err(ErrorKind::MissingRequiredArgument));
+        let both = parsed("--embedded --url redis://127.0.0.1");
+        assert_eq!(both, Err(ErrorKind::ArgumentConflict));
+        let tls = parsed("--embedded --tls").map(drop);
+        assert!(tls.is_err());
+    }
+
+    #[test]
+    fn unknown_values_are_usage() {
+        for wrong in ["--engine oracle", "--io inline", "--io 2", "--access owner"] {
+            assert!(parsed(&format!("--embedded {wrong}")).is_err(), "{wrong}");
+        }
+    }
+}
