@@ -12,11 +12,8 @@
 
 pub(crate) mod framing;
 pub(crate) mod inbound;
-<<<<<<< HEAD
-pub(crate) mod redis_reply;
-=======
 pub(crate) mod pool;
->>>>>>> main
+pub(crate) mod redis_reply;
 pub(crate) mod redis_request;
 pub(crate) mod send_queue;
 pub(crate) mod session;
