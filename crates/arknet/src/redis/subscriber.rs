@@ -138,8 +138,7 @@ impl Drop for Subscriber {
 }
 
 fn start(config: SubscriberConfig, lanes: &Lanes, sink: Sink) -> Result<SubscriberHandle, Error> {
-    config.check()?;
-    let shared = Shared::new(config);
+    let shared = Shared::new(config)?;
     let tenant: Weak<dyn Tenant> = Arc::downgrade(&(shared.clone() as Arc<dyn Tenant>));
     lanes.admit(tenant);
     let last = Last::new(shared.clone(), sink);

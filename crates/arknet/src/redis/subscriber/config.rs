@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use crate::link::Place;
 use crate::redis::backlog::{Bounds, Overflow};
 use crate::redis::config::Config;
-use crate::redis::error::Error;
 
 /// How a subscriber listens. Made of a [`Config`], which is all that most need.
 ///
@@ -77,9 +75,5 @@ impl SubscriberConfig {
             bytes: self.bytes,
             overflow: self.overflow,
         }
-    }
-
-    pub(super) fn check(&self) -> Result<(), Error> {
-        self.config.dialer(Place::Here).map(drop)
     }
 }

@@ -5,12 +5,12 @@ use std::io;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use arknet_proto::redis::exchange::{Beat, Heard, Heartbeat, SubscriptionEvent};
+use arknet_proto::redis::exchange::{Beat, Heard, Heartbeat};
 use arknet_proto::redis::{FrameKind, ProtocolError, Scanner};
 use bytes::{Buf, Bytes, BytesMut};
 
 use super::event::{GapReason, Sink, SubscriberEvent};
-use super::shared::{Shared, State};
+use super::shared::{Happened, Shared, State};
 use crate::lanes;
 use crate::link::{self, Deadline, Transport, TransportError};
 use crate::redis::client::{Opened, Outgoing};
@@ -84,7 +84,7 @@ pub(super) struct Connection<'a> {
     /// Since when messages may be missing, until everything is subscribed to again.
     gap: Option<Instant>,
     recent: Recent,
-    events: Vec<SubscriberEvent>,
+    happened: Vec<Happened>,
 }
 
 impl<'a> Connection<'a> {
@@ -116,7 +116,7 @@ impl<'a> Connection<'a> {
             heard: now,
             gap,
             recent: Recent::default(),
-            events: Vec::new(),
+            happened: Vec::new(),
         }
     }
 
@@ -131,7 +131,14 @@ impl<'a> Connection<'a> {
             let listened = !state.machine.is_empty();
             state.connected = false;
             state.machine.handle_lost();
-            while state.poll_event().is_some() {}
+            let mut ended = Vec::new();
+            while let Some(happened) = state.poll_event() {
+                ended.push(happened);
+            }
+            drop(state);
+            for happened in ended {
+                self.tell(happened);
+            }
             listened
         };
         match stop {
@@ -197,14 +204,35 @@ impl<'a> Connection<'a> {
     fn understand(&mut self) -> Result<(), Stop> {
         loop {
             let more = self.take_frames()?;
-            for event in self.events.drain(..) {
-                if !self.sink.give(event) {
-                    return Err(Stop::Closed);
-                }
+            // In the order in which it has come: who is told that a subscription is confirmed finds what was published
+            // before in the queue.
+            let mut happened = std::mem::take(&mut self.happened);
+            let wanted = happened.drain(..).all(|happened| self.tell(happened));
+            self.happened = happened;
+            if !wanted {
+                return Err(Stop::Closed);
             }
             if !more {
                 return Ok(());
             }
+        }
+    }
+
+    /// Tells whom it concerns; says whether the application wants to know more.
+    fn tell(&mut self, happened: Happened) -> bool {
+        match happened {
+            Happened::Nothing => true,
+            Happened::Answered(mut waiter, answer) => {
+                waiter.tell(answer);
+                true
+            }
+            Happened::Event(event) => self.sink.give(event),
+            Happened::Restored => match self.gap.take() {
+                Some(since) => self
+                    .sink
+                    .give(SubscriberEvent::Gap(GapReason::Disconnected { since })),
+                None => true,
+            },
         }
     }
 
@@ -220,15 +248,15 @@ impl<'a> Connection<'a> {
             if frame.len >= LARGE {
                 let bytes = self.received.split_to(frame.len).freeze();
                 let heard = hear(&mut state, frame.kind, &bytes)?;
-                self.events.extend(self.recent.event(heard, Some(&bytes)));
+                self.happened.extend(self.recent.event(heard, Some(&bytes)));
             } else {
                 let bytes = self.received.get(..frame.len).unwrap_or_default();
                 let heard = hear(&mut state, frame.kind, bytes)?;
-                self.events.extend(self.recent.event(heard, None));
+                self.happened.extend(self.recent.event(heard, None));
                 self.received.advance(frame.len);
             }
             while let Some(event) = state.poll_event() {
-                self.events.extend(told(event, &mut self.gap));
+                self.happened.push(event);
             }
         }
         Ok(true)
@@ -295,23 +323,6 @@ fn hear<'a>(state: &mut State, kind: FrameKind, frame: &'a [u8]) -> Result<Heard
     heard.map_err(|error| Stop::Broken(io::Error::new(io::ErrorKind::InvalidData, error)))
 }
 
-/// What the application is told.
-fn told(event: SubscriptionEvent<()>, gap: &mut Option<Instant>) -> Option<SubscriberEvent> {
-    match event {
-        SubscriptionEvent::Restored => {
-            let since = gap.take()?;
-            Some(SubscriberEvent::Gap(GapReason::Disconnected { since }))
-        }
-        SubscriptionEvent::Resumed(kind, name) => {
-            Some(SubscriberEvent::Gap(GapReason::Moved { kind, name }))
-        }
-        SubscriptionEvent::Withdrawn(kind, name, error) => {
-            Some(SubscriberEvent::Withdrawn { kind, name, error })
-        }
-        _ => None,
-    }
-}
-
 /// The names of the last message: most come by few channels, and need not be copied for each.
 #[derive(Default)]
 struct Recent {
@@ -321,11 +332,11 @@ struct Recent {
 
 impl Recent {
     /// The event of a message. Its payload is a part of `whole`, or a copy.
-    fn event(&mut self, heard: Heard<'_>, whole: Option<&Bytes>) -> Option<SubscriberEvent> {
+    fn event(&mut self, heard: Heard<'_>, whole: Option<&Bytes>) -> Option<Happened> {
         let Heard::Message(publication) = heard else {
             return None;
         };
-        Some(SubscriberEvent::Message {
+        Some(Happened::Event(SubscriberEvent::Message {
             channel: same(&mut self.channel, publication.channel),
             pattern: publication
                 .pattern
@@ -334,7 +345,7 @@ impl Recent {
                 Some(whole) => whole.slice_ref(publication.payload),
                 None => Bytes::copy_from_slice(publication.payload),
             },
-        })
+        }))
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) async fn drive(mut last: Last) {
     let mut reconnect = Reconnect::new(config.reconnect.clone());
     let mut gap: Option<Instant> = None;
     loop {
-        let opening = pin!(open(config, &shared.address));
+        let opening = pin!(open(&shared.node));
         let failed = match select(opening, pin!(idle(&shared))).await {
             Either::Left((Ok(opened), _)) => {
                 reconnect.succeeded();
@@ -34,11 +34,7 @@ pub(super) async fn drive(mut last: Last) {
                     End::Closed => return,
                     End::Lost { error, gap: since } => {
                         gap = since;
-                        Error::Lost {
-                            address: shared.address.clone(),
-                            source: Arc::new(error),
-                            outcome: Outcome::NotSent,
-                        }
+                        shared.node.lost(error).with_outcome(Outcome::NotSent)
                     }
                 }
             }

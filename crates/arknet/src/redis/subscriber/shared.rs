@@ -11,11 +11,13 @@ use bytes::Bytes;
 use tokio::sync::{Notify, oneshot};
 
 use super::SubscriberConfig;
+use super::event::{GapReason, SubscriberEvent};
 use crate::error::Outcome;
 use crate::lanes::{Tenant, lock};
 use crate::link::{self, Address};
 use crate::redis::client::Report;
 use crate::redis::error::{Doing, Error};
+use crate::redis::node::{Node, ResetPolicy};
 
 /// What is to be done with names.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -51,7 +53,7 @@ pub(super) struct State {
 pub(super) struct Shared {
     state: Mutex<State>,
     pub(super) config: SubscriberConfig,
-    pub(super) address: Arc<Address>,
+    pub(super) node: Node,
     /// Handles, and whether the subscriber lives by them.
     handles: AtomicUsize,
     kept_by_handles: AtomicBool,
@@ -59,8 +61,11 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(config: SubscriberConfig) -> Arc<Self> {
-        Arc::new(Self {
+    /// # Errors
+    ///
+    /// [`Error::Config`] for what cannot work.
+    pub(super) fn new(config: SubscriberConfig) -> Result<Arc<Self>, Error> {
+        Ok(Arc::new(Self {
             state: Mutex::new(State {
                 machine: Subscriptions::new(),
                 wire: Vec::new(),
@@ -70,12 +75,12 @@ impl Shared {
                 ended: None,
                 report: None,
             }),
-            address: Arc::new(config.config.address().clone()),
+            node: Node::new(&config.config, ResetPolicy::default())?,
             config,
             handles: AtomicUsize::new(1),
             kept_by_handles: AtomicBool::new(false),
             changed: Notify::new(),
-        })
+        }))
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -83,7 +88,7 @@ impl Shared {
     }
 
     pub(super) fn address(&self) -> &Address {
-        &self.address
+        &self.node.address
     }
 
     /// Asks for something; what comes of it can be awaited.
@@ -216,28 +221,36 @@ impl State {
         }
     }
 
-    /// Tells those who wait what has come of it; gives what concerns the application.
-    pub(super) fn poll_event(&mut self) -> Option<SubscriptionEvent<()>> {
-        loop {
-            return Some(match self.machine.poll_event()? {
-                SubscriptionEvent::Confirmed(mut waiter) => {
-                    waiter.tell(Ok(()));
-                    continue;
-                }
-                SubscriptionEvent::Refused(mut waiter, error) => {
-                    let command = waiter.command;
-                    waiter.tell(Err(Error::from_decode(command, DecodeError::Server(error))));
-                    continue;
-                }
-                SubscriptionEvent::Restored => SubscriptionEvent::Restored,
-                SubscriptionEvent::Resumed(kind, name) => SubscriptionEvent::Resumed(kind, name),
-                SubscriptionEvent::Withdrawn(kind, name, error) => {
-                    SubscriptionEvent::Withdrawn(kind, name, error)
-                }
-                _ => continue,
-            });
-        }
+    /// What has happened, to be told when the lock has been released.
+    pub(super) fn poll_event(&mut self) -> Option<Happened> {
+        Some(match self.machine.poll_event()? {
+            SubscriptionEvent::Confirmed(waiter) => Happened::Answered(waiter, Ok(())),
+            SubscriptionEvent::Refused(waiter, error) => {
+                let error = Error::from_decode(waiter.command, DecodeError::Server(error));
+                Happened::Answered(waiter, Err(error))
+            }
+            SubscriptionEvent::Restored => Happened::Restored,
+            SubscriptionEvent::Resumed(kind, name) => {
+                Happened::Event(SubscriberEvent::Gap(GapReason::Moved { kind, name }))
+            }
+            SubscriptionEvent::Withdrawn(kind, name, error) => {
+                Happened::Event(SubscriberEvent::Withdrawn { kind, name, error })
+            }
+            _ => Happened::Nothing,
+        })
     }
+}
+
+/// What has happened.
+#[derive(Debug)]
+pub(super) enum Happened {
+    Nothing,
+    /// Somebody is to be told.
+    Answered(Waiter, Result<(), Error>),
+    /// The application is.
+    Event(SubscriberEvent),
+    /// Everything is subscribed to again.
+    Restored,
 }
 
 impl Waiter {
