@@ -3,6 +3,7 @@
 pub mod lanes;
 
 mod drive;
+#[cfg(feature = "tcp")]
 mod endpoint;
 mod error;
 mod io;
@@ -17,6 +18,7 @@ pub mod tls;
 
 pub use arknet_proto::buf::{MessageWriter, SendLimits};
 pub use bytes::Bytes;
+#[cfg(feature = "tcp")]
 pub use endpoint::{
     CloseReason, Connection, Error, ErrorKind, Event, Handler, Message, Outbox, Payload, Peer,
     SendError, SendFilter, Session, SessionHandle, SessionId, Shutdown, ShutdownReport, TimerKey,

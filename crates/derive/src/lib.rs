@@ -24,18 +24,6 @@ mod from_reply;
 /// | `#[redis(default)]` | field | if it is missing, its type's default |
 /// | `#[redis(skip)]` | field | never read: always its type's default |
 /// | `#[redis(crate = "..")]` | type | where `arknet::redis` is found |
-///
-/// ```
-/// use arknet::redis::FromReply;
-///
-/// #[derive(FromReply)]
-/// struct User {
-///     name: String,
-///     #[redis(rename = "logins")]
-///     count: u64,
-///     email: Option<String>,
-/// }
-/// ```
 #[proc_macro_derive(FromReply, attributes(redis))]
 pub fn from_reply(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
@@ -45,20 +33,6 @@ pub fn from_reply(input: TokenStream) -> TokenStream {
 }
 
 /// Names the results of a pipeline: the fields, in their order, are the types of its output.
-///
-/// ```
-/// use arknet::redis::commands::strings::{get, incr};
-/// use arknet::redis::{Error, FromReplies, pipeline};
-///
-/// #[derive(FromReplies)]
-/// struct Visit {
-///     name: Result<Option<String>, Error>,
-///     visits: Result<i64, Error>,
-/// }
-///
-/// let visit = pipeline().add(get("name")).add(incr("visits")).named::<Visit>();
-/// # let _ = visit;
-/// ```
 #[proc_macro_derive(FromReplies)]
 pub fn from_replies(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);

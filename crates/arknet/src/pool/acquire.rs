@@ -113,8 +113,7 @@ impl<'a, M: Manager> Acquire<'a, M> {
 
     #[cold]
     fn error(&self, refusal: Refusal) -> AcquireError<M::Error> {
-        let state = self.pool.lock();
-        state.error(refusal, self.within, self.pool.config())
+        self.pool.error(refusal, self.within)
     }
 }
 
@@ -222,10 +221,7 @@ impl<M: Manager> Call<M> {
     }
 
     fn refuse(self, refusal: Refusal) {
-        let error = {
-            let state = self.pool.lock();
-            state.error(refusal, self.within, self.pool.config())
-        };
+        let error = self.pool.error(refusal, self.within);
         self.deliver(Err(error));
     }
 

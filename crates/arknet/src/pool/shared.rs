@@ -47,7 +47,7 @@ pub(super) struct State<M: Manager> {
     /// By index of waiter.
     sleepers: Vec<Option<(WaiterId, Sleeper<M>)>>,
     /// Why the last connect failed, while they do.
-    failure: Option<ConnectFailure<M::Error>>,
+    failure: Option<Arc<ConnectFailure<M::Error>>>,
     alarm: Option<Alarm>,
     /// When all should be over.
     close_by: Option<Instant>,
@@ -164,9 +164,8 @@ impl<M: Manager> Shared<M> {
             if refusal == Refusal::NoneIdle {
                 state.engine.ask(now());
             }
-            let error = state.error(refusal, Duration::ZERO, &self.config);
             self.settle(state);
-            error
+            self.error(refusal, Duration::ZERO)
         })
     }
 
@@ -281,20 +280,41 @@ impl<M: Manager> Shared<M> {
                 since: now,
             })
         });
+        let held = held.map_err(|failure| failure.map(Arc::new));
         let mut state = self.lock();
         let random = state.random();
-        match held {
+        // Dropped without the lock.
+        let _old = match held {
             Ok(held) => {
-                state.failure = None;
                 state.put(held);
                 state.engine.handle_connected(slot, now, random);
+                state.failure.take()
             }
             Err(failure) => {
-                state.failure = failure.or(state.failure.take());
                 state.engine.handle_connect_failed(slot, now, random);
+                failure.and_then(|failure| state.failure.replace(failure))
             }
-        }
+        };
         self.settle(state);
+    }
+
+    /// What a refusal is to its caller.
+    #[cold]
+    pub(super) fn error(&self, refusal: Refusal, within: Duration) -> AcquireError<M::Error> {
+        match refusal {
+            Refusal::NoneIdle => AcquireError::NoneIdle,
+            Refusal::QueueFull => AcquireError::QueueFull {
+                limit: self.config.engine.queue,
+            },
+            Refusal::TimedOut => {
+                let failure = self.lock().failure.clone();
+                AcquireError::Timeout {
+                    within,
+                    connect: failure.map(|failure| (*failure).clone()),
+                }
+            }
+            Refusal::Closed => AcquireError::Closed,
+        }
     }
 
     /// A connection has said goodbye and is dropped.
@@ -504,26 +524,6 @@ impl<M: Manager> State<M> {
         place
             .take_if(|(id, _)| *id == waiter)
             .map(|(_, sleeper)| sleeper)
-    }
-
-    /// What a refusal is to its caller.
-    pub(super) fn error(
-        &self,
-        refusal: Refusal,
-        within: Duration,
-        config: &PoolConfig,
-    ) -> AcquireError<M::Error> {
-        match refusal {
-            Refusal::NoneIdle => AcquireError::NoneIdle,
-            Refusal::QueueFull => AcquireError::QueueFull {
-                limit: config.engine.queue,
-            },
-            Refusal::TimedOut => AcquireError::Timeout {
-                within,
-                connect: self.failure.clone().filter(|_| self.engine.is_failing()),
-            },
-            Refusal::Closed => AcquireError::Closed,
-        }
     }
 
     /// Bits for jitter: splitmix64.

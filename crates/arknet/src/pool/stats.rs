@@ -83,7 +83,7 @@ impl PoolReport {
         let counts = engine.counts();
         Self {
             finished: engine.is_drained(),
-            leases_left: counts.leased + counts.granted + counts.idle,
+            leases_left: counts.leased,
             ending_left: counts.ending,
             connecting_left: counts.connecting,
         }

@@ -15,6 +15,7 @@ mod outgoing;
 mod pushes;
 mod report;
 mod run;
+mod scan;
 mod shared;
 mod slot;
 mod stats;
@@ -23,20 +24,27 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use arknet_proto::redis::FromReply;
+
+pub(super) use self::driver::random;
 pub(super) use self::open::{Opened, open};
+pub(super) use self::outgoing::Outgoing;
 pub use self::pushes::{Push, PushEvent, Pushes};
 pub use self::report::Report;
 pub use self::run::Run;
+pub use self::scan::Scan;
 pub use self::stats::Stats;
 
 use self::driver::{Last, drive};
 use self::shared::{Phase, Shared};
 use super::backlog::Overflow;
 use super::batch::{Batch, Shareable};
+use super::commands::ScanCommand;
+use super::commands::scripts::ScriptCall;
 use super::config::Config;
 use super::error::Error;
 use crate::lanes::{Lanes, Tenant};
-use crate::link::{self, Place};
+use crate::link;
 
 /// A client that many tasks and threads share: one connection, pipelined by itself, made again when it is lost. Clones
 /// are the same client.
@@ -61,9 +69,8 @@ impl Client {
     ///
     /// [`Error::Config`], if the configuration cannot work.
     pub fn new(config: Config, lanes: &Lanes) -> Result<Self, Error> {
-        config.dialer(Place::Here)?;
         let within = config.request_timeout;
-        let shared = Shared::new(config);
+        let shared = Shared::new(config)?;
         let tenant: Weak<dyn Tenant> = Arc::downgrade(&(shared.clone() as Arc<dyn Tenant>));
         lanes.admit(tenant);
         lanes.next().spawn(drive(Last(shared.clone())));
@@ -122,6 +129,37 @@ impl Client {
         self.shared.submit_with(batch, self.within, function)
     }
 
+    /// Runs a script: by its SHA-1, and with its text once more where the server says that it does not have it and has
+    /// run nothing. After any other failure it is not sent again.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub async fn call<T: FromReply + Send>(&self, call: ScriptCall<T>) -> Result<T, Error> {
+        match self.run(call.by_sha()).await {
+            Err(error) if ScriptCall::<T>::is_missing(&error) => self.run(call.whole()).await,
+            done => done,
+        }
+    }
+
+    /// Goes through what is too much for one reply, such as all keys, element by element.
+    ///
+    /// ```no_run
+    /// use arknet::redis::commands::{ScanOptions, keys};
+    /// use arknet::redis::{Client, Error};
+    ///
+    /// # async fn run(client: &Client) -> Result<(), Error> {
+    /// let mut users = client.scan(keys::scan::<String>(ScanOptions::new().matching("user:*")));
+    /// while let Some(user) = users.next().await {
+    ///     println!("{}", user?);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn scan<T: FromReply + Send + 'static>(&self, scan: ScanCommand<T>) -> Scan<T> {
+        Scan::new(self.clone(), scan)
+    }
+
     /// The messages that the server sends unasked, from now on: up to `limit` of them wait for whoever receives them, and
     /// then `overflow` says what happens. Replies are never held up by them. There are none in RESP2.
     ///
@@ -166,7 +204,7 @@ impl Drop for Client {
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
-            .field("address", &self.shared.address)
+            .field("address", &self.shared.node.address)
             .finish_non_exhaustive()
     }
 }

@@ -7,4 +7,6 @@
 )]
 
 mod client;
+mod lease;
+mod subscriber;
 mod support;

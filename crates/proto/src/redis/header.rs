@@ -115,8 +115,8 @@ pub(super) enum Line<'a> {
     Is(&'a [u8]),
     /// More bytes are needed; the first `searched` ones need not be looked at again.
     More { searched: usize },
-    /// One half of a line break without the other.
-    Broken,
+    /// One half of a line break without the other, behind so many bytes.
+    Broken { searched: usize },
 }
 
 /// Lines are shorter than this, mostly, and then quicker looked through than handed on.
@@ -143,7 +143,7 @@ pub(super) fn line(text: &[u8], searched: usize) -> Line<'_> {
     match text.get(end..) {
         Some([b'\r', b'\n', ..]) => Line::Is(text.get(..end).unwrap_or_default()),
         Some([b'\r']) => Line::More { searched: end },
-        _ => Line::Broken,
+        _ => Line::Broken { searched: end },
     }
 }
 
@@ -158,14 +158,16 @@ pub(super) fn is_double(text: &[u8]) -> bool {
     }
     let after = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let whole = after(unsigned);
-    let mut rest = unsigned.get(whole..).unwrap_or_default();
-    let mut fraction = 0;
-    if let [b'.', digits @ ..] = rest {
-        fraction = after(digits);
-        rest = digits.get(fraction..).unwrap_or_default();
-    }
-    if whole + fraction == 0 {
+    if whole == 0 {
         return false;
+    }
+    let mut rest = unsigned.get(whole..).unwrap_or_default();
+    if let [b'.', digits @ ..] = rest {
+        let fraction = after(digits);
+        if fraction == 0 {
+            return false;
+        }
+        rest = digits.get(fraction..).unwrap_or_default();
     }
     if let [b'e' | b'E', exponent @ ..] = rest {
         let exponent = match exponent {

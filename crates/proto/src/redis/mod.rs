@@ -38,4 +38,6 @@ mod limits;
 mod reply;
 mod scan;
 pub mod server;
+#[cfg(test)]
+mod tests;
 mod value;

@@ -9,7 +9,7 @@ use super::limits::ReplyLimits;
 use super::reply::{Reply, ReplyKind};
 
 /// Bytes of the shortest reply, `_\r\n`: every announced element takes so many at least.
-const SHORTEST: u64 = 3;
+const SHORTEST: usize = 3;
 
 /// A whole reply at the start of the scanned bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,6 +127,7 @@ impl Scanner {
                 self.depth = depth;
                 remaining = self.outer.get(depth).copied().unwrap_or(0);
             }
+            self.within_limit(at.saturating_add(SHORTEST))?;
             match self.step(buffer, at)? {
                 Step::Element(end) => {
                     at = end;
@@ -149,7 +150,7 @@ impl Scanner {
                 }
                 Step::More => {
                     (self.at, self.remaining) = (at, remaining);
-                    return self.within_limit(buffer.len()).map(|()| None);
+                    return Ok(None);
                 }
             }
         }
@@ -322,7 +323,9 @@ impl Scanner {
             let count = total as u64;
             return Err(ProtocolError::TooManyElements { count, limit });
         }
-        let size = count.saturating_mul(SHORTEST).saturating_add(start as u64);
+        let size = count
+            .saturating_mul(SHORTEST as u64)
+            .saturating_add(start as u64);
         if size > self.limits.max_reply_bytes as u64 {
             return Err(self.too_large(size));
         }
@@ -346,15 +349,20 @@ impl Scanner {
 
     /// A line, checked for what its type allows.
     fn line(&mut self, at: usize, text: &[u8], of: ReplyKind) -> Result<Step, ProtocolError> {
-        let limit = self.limits.max_line;
         let line = match header::line(text, self.searched) {
-            Line::Is(line) if line.len() <= limit => line,
-            Line::More { searched } if searched <= limit => {
+            Line::Is(line) => {
+                self.line_within_limits(at, line.len())?;
+                line
+            }
+            Line::More { searched } => {
+                self.line_within_limits(at, searched)?;
                 self.searched = searched;
                 return Ok(Step::More);
             }
-            Line::Broken => return Err(ProtocolError::LineBreak { of }),
-            Line::Is(_) | Line::More { .. } => return Err(ProtocolError::LineTooLong { limit }),
+            Line::Broken { searched } => {
+                self.line_within_limits(at, searched)?;
+                return Err(ProtocolError::LineBreak { of });
+            }
         };
         self.searched = 0;
         let is_valid = match of {
@@ -366,6 +374,19 @@ impl Scanner {
             Ok(Step::Element(at + 1 + line.len() + 2))
         } else {
             Err(ProtocolError::Invalid { of })
+        }
+    }
+
+    /// Refuses a line of at least `len` bytes at `at`, naming the limit that it meets first.
+    fn line_within_limits(&self, at: usize, len: usize) -> Result<(), ProtocolError> {
+        let limit = self.limits.max_line;
+        let rest = self.limits.max_reply_bytes.saturating_sub(at + SHORTEST);
+        if len <= limit.min(rest) {
+            Ok(())
+        } else if limit <= rest {
+            Err(ProtocolError::LineTooLong { limit })
+        } else {
+            Err(self.too_large((self.limits.max_reply_bytes as u64).saturating_add(1)))
         }
     }
 

@@ -337,7 +337,7 @@ fn call(shared: &Shared, ticket: Ticket) {
             return;
         };
         let called = catch_unwind(AssertUnwindSafe(|| {
-            callback.complete(scratch, failure.as_ref(), &shared.address);
+            callback.complete(scratch, failure.as_ref(), &shared.node.address);
         }));
         if called.is_err() {
             tracing::error!("a callback of a redis client panicked");

@@ -24,12 +24,7 @@ pub(super) async fn drive(last: Last) {
     let shared = &*last.0;
     let mut reconnect = Reconnect::new(shared.config.reconnect.clone());
     loop {
-        let failed = match select(
-            pin!(open(&shared.config, &shared.address)),
-            pin!(idle(shared)),
-        )
-        .await
-        {
+        let failed = match select(pin!(open(&shared.node)), pin!(idle(shared))).await {
             Either::Left((Ok(opened), _)) => {
                 reconnect.succeeded();
                 match run(shared, opened).await {
@@ -37,7 +32,7 @@ pub(super) async fn drive(last: Last) {
                     // Nothing was lost, and another server may be there already.
                     End::Retired => continue,
                     End::Lost(cause) => {
-                        cause.error(&shared.address, crate::error::Outcome::NotSent)
+                        cause.error(&shared.node.address, crate::error::Outcome::NotSent)
                     }
                 }
             }
@@ -162,7 +157,7 @@ impl Drop for Last {
 }
 
 /// Bits for the jitter of the next attempt, good enough that many clients do not come back at once.
-fn random() -> u64 {
+pub(in crate::redis) fn random() -> u64 {
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_u64(link::now().elapsed().as_nanos() as u64);
     hasher.finish()

@@ -1,18 +1,17 @@
-//! Making a connection, from the resolution of the name to the end of the login.
+//! Making a connection for a task that keeps it, from the resolution of the name to the end of the login.
 
 use std::future::poll_fn;
 use std::io;
-use std::sync::Arc;
 
-use arknet_proto::redis::exchange::{Handshake, HandshakeError, Progress, Speaks};
-use arknet_proto::redis::{ProtocolError, Scanner};
+use arknet_proto::redis::Scanner;
+use arknet_proto::redis::exchange::{Handshake, Progress, Speaks};
 use bytes::{Buf, BytesMut};
 
 use super::outgoing::Outgoing;
 use crate::error::Outcome;
-use crate::link::{self, Address, DialError, Place, Transport, TransportError};
-use crate::redis::config::Config;
+use crate::link::{self, Dialer, Place, Transport, TransportError};
 use crate::redis::error::{Doing, Error};
+use crate::redis::node::Node;
 
 /// A connection whose session has begun.
 pub(in crate::redis) struct Opened {
@@ -23,33 +22,30 @@ pub(in crate::redis) struct Opened {
 }
 
 /// Makes a connection for the task that awaits this.
-pub(in crate::redis) async fn open(
-    config: &Config,
-    address: &Arc<Address>,
-) -> Result<Opened, Error> {
-    let deadline = link::after(config.connect_timeout);
-    let opening = open_without_limit(config, address);
-    match tokio::time::timeout_at(deadline.into(), opening).await {
+pub(in crate::redis) async fn open(node: &Node) -> Result<Opened, Error> {
+    let deadline = link::after(node.connect_timeout);
+    match tokio::time::timeout_at(deadline.into(), open_unlimited(node)).await {
         Ok(opened) => opened,
         Err(_) => Err(Error::Timeout {
             doing: Doing::Connect,
-            within: config.connect_timeout,
+            within: node.connect_timeout,
             outcome: Outcome::NotSent,
         }),
     }
 }
 
-async fn open_without_limit(config: &Config, address: &Arc<Address>) -> Result<Opened, Error> {
-    let dialer = config.dialer(Place::Here)?;
+async fn open_unlimited(node: &Node) -> Result<Opened, Error> {
+    let dialer = Dialer {
+        place: Place::Here,
+        ..node.dialer().clone()
+    };
     let dialed = dialer.dial().await;
-    let mut transport = dialed.map_err(|error| not_dialed(error, address))?;
+    let mut transport = dialed.map_err(|error| node.dial_failed(error))?;
     let mut received = BytesMut::new();
     poll_fn(|cx| transport.poll_handshake(cx, &mut received))
         .await
-        .map_err(|error| not_carried(error, address.clone()))?;
-    let speaks = log_in(config, &mut transport, &mut received)
-        .await
-        .map_err(|refusal| refusal.error(address))?;
+        .map_err(|error| node.handshake_failed(error))?;
+    let speaks = log_in(node, &mut transport, &mut received).await?;
     Ok(Opened {
         transport,
         received,
@@ -59,114 +55,58 @@ async fn open_without_limit(config: &Config, address: &Arc<Address>) -> Result<O
 
 /// Begins the session. What arrives behind its last reply stays in `received`.
 async fn log_in(
-    config: &Config,
+    node: &Node,
     transport: &mut Transport,
     received: &mut BytesMut,
-) -> Result<Speaks, Refusal> {
+) -> Result<Speaks, Error> {
+    let failed = |error: TransportError| node.handshake_failed(error);
     let mut outgoing = Outgoing::default();
-    let mut handshake = Handshake::new(config.login.clone(), outgoing.refill());
-    let mut scanner = Scanner::new(config.limits);
+    let mut handshake = Handshake::new(node.login.clone(), outgoing.refill());
+    let mut scanner = Scanner::new(node.limits);
     loop {
-        poll_fn(|cx| transport.poll_flush(cx, &mut outgoing)).await?;
-        let mut answer = Vec::new();
-        while let Some(frame) = scanner.scan(received)? {
-            let bytes = received.get(..frame.len).unwrap_or_default();
-            let progress = handshake.handle_frame(frame.kind, bytes, &mut answer)?;
-            received.advance(frame.len);
-            if let Progress::Done(speaks) = progress {
-                return Ok(speaks);
-            }
-        }
-        if let Progress::Done(speaks) = handshake.progress() {
+        // A login is short: the system has room for it.
+        poll_fn(|cx| transport.poll_flush(cx, &mut outgoing))
+            .await
+            .map_err(failed)?;
+        let answer = outgoing.refill();
+        if let Progress::Done(speaks) =
+            take_greetings(node, &mut handshake, &mut scanner, received, answer)?
+        {
             return Ok(speaks);
         }
-        if !answer.is_empty() {
-            *outgoing.refill() = answer;
+        if !outgoing.is_empty() {
             continue;
         }
-        if poll_fn(|cx| transport.poll_receive(cx, received)).await? == 0 {
-            return Err(TransportError::from(io::Error::new(
-                io::ErrorKind::UnexpectedEof,
-                "the server hung up during the login",
-            ))
-            .into());
+        let received = poll_fn(|cx| transport.poll_receive(cx, received));
+        if received.await.map_err(failed)? == 0 {
+            let hung_up = "the server hung up during the login";
+            let error = io::Error::new(io::ErrorKind::UnexpectedEof, hung_up);
+            return Err(failed(error.into()));
         }
     }
 }
 
-/// Why a session did not begin.
-#[derive(Debug)]
-enum Refusal {
-    Transport(TransportError),
-    Protocol(ProtocolError),
-    Handshake(HandshakeError),
-}
-
-impl From<TransportError> for Refusal {
-    fn from(error: TransportError) -> Self {
-        Self::Transport(error)
-    }
-}
-
-impl From<ProtocolError> for Refusal {
-    fn from(error: ProtocolError) -> Self {
-        Self::Protocol(error)
-    }
-}
-
-impl From<HandshakeError> for Refusal {
-    fn from(error: HandshakeError) -> Self {
-        Self::Handshake(error)
-    }
-}
-
-impl Refusal {
-    fn error(self, address: &Arc<Address>) -> Error {
-        let address = address.clone();
-        match self {
-            Self::Transport(error) => not_carried(error, address),
-            Self::Protocol(source) => Error::Protocol {
-                address,
-                source: Arc::new(source),
-                outcome: Outcome::NotSent,
-            },
-            Self::Handshake(HandshakeError::Auth(error)) => Error::Auth {
-                address,
-                error: Arc::new(error),
-            },
-            Self::Handshake(source) => Error::Handshake {
-                address,
-                source: Arc::new(source),
-            },
+/// Takes the replies that have come.
+fn take_greetings(
+    node: &Node,
+    handshake: &mut Handshake,
+    scanner: &mut Scanner,
+    received: &mut BytesMut,
+    answer: &mut Vec<u8>,
+) -> Result<Progress, Error> {
+    while handshake.progress() == Progress::Waiting {
+        if received.is_empty() {
+            break;
         }
+        let scanned = scanner.scan(received);
+        let Some(frame) = scanned.map_err(|error| node.broke_protocol(error))? else {
+            break;
+        };
+        let bytes = received.get(..frame.len).unwrap_or_default();
+        handshake
+            .handle_frame(frame.kind, bytes, answer)
+            .map_err(|error| node.refused(error))?;
+        received.advance(frame.len);
     }
-}
-
-fn not_carried(error: TransportError, address: Arc<Address>) -> Error {
-    match error {
-        TransportError::Io(source) => Error::Connect {
-            address,
-            source: Arc::new(source),
-        },
-        #[cfg(feature = "tls")]
-        TransportError::Tls(source) => Error::Tls {
-            address,
-            source: Arc::new(source),
-        },
-    }
-}
-
-fn not_dialed(error: DialError, address: &Arc<Address>) -> Error {
-    let address = address.clone();
-    match error {
-        DialError::Resolve { source, .. } | DialError::Connect(source) => Error::Connect {
-            address,
-            source: Arc::new(source),
-        },
-        #[cfg(feature = "tls")]
-        DialError::Tls { source, .. } => Error::Tls {
-            address,
-            source: Arc::new(source),
-        },
-    }
+    Ok(handshake.progress())
 }

@@ -9,8 +9,8 @@ const PIECE: usize = 256 * 1024;
 
 /// See the [module](self).
 #[derive(Debug, Default)]
-pub(super) struct Outgoing {
-    pub(super) bytes: Vec<u8>,
+pub(in crate::redis) struct Outgoing {
+    pub(in crate::redis) bytes: Vec<u8>,
     at: usize,
     /// All that was ever taken by the transport.
     written: u64,
@@ -19,20 +19,20 @@ pub(super) struct Outgoing {
 impl Outgoing {
     /// Whether all of it has been written.
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::redis) fn is_empty(&self) -> bool {
         self.at == self.bytes.len()
     }
 
     /// The place for what is to be written next.
     #[inline]
-    pub(super) fn refill(&mut self) -> &mut Vec<u8> {
+    pub(in crate::redis) fn refill(&mut self) -> &mut Vec<u8> {
         self.at = 0;
         self.bytes.clear();
         &mut self.bytes
     }
 
     /// Bytes of the stream that the transport took.
-    pub(super) fn written(&self) -> u64 {
+    pub(in crate::redis) fn written(&self) -> u64 {
         self.written
     }
 }

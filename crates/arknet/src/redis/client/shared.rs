@@ -14,10 +14,11 @@ use super::report::Report;
 use super::slot::{Collected, Owner};
 use super::stats::Counts;
 use crate::lanes::lock;
-use crate::link::{self, Address};
+use crate::link;
 use crate::redis::batch::Batch;
 use crate::redis::config::Config;
 use crate::redis::error::Error;
+use crate::redis::node::{Node, ResetPolicy};
 
 /// Where the connection stands.
 #[derive(Clone, Debug)]
@@ -53,7 +54,7 @@ pub(super) struct State {
 /// See the [module](self).
 pub(super) struct Shared {
     state: Mutex<State>,
-    pub(super) address: Arc<Address>,
+    pub(super) node: Node,
     pub(super) config: Config,
     /// Handles that can submit.
     handles: AtomicUsize,
@@ -63,8 +64,11 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(config: Config) -> Arc<Self> {
-        Arc::new(Self {
+    /// # Errors
+    ///
+    /// [`Error::Config`] for what cannot work.
+    pub(super) fn new(config: Config) -> Result<Arc<Self>, Error> {
+        Ok(Arc::new(Self {
             state: Mutex::new(State {
                 ledger: Ledger::default(),
                 phase: Phase::Connecting(None),
@@ -77,12 +81,12 @@ impl Shared {
                 cut: 0,
                 report: None,
             }),
-            address: Arc::new(config.address().clone()),
+            node: Node::new(&config, ResetPolicy::default())?,
             config,
             handles: AtomicUsize::new(1),
             changed: Notify::new(),
             receivers: Receivers::default(),
-        })
+        }))
     }
 
     #[inline]
@@ -178,7 +182,7 @@ impl Shared {
     #[inline]
     pub(super) fn around(&self, within: Option<Duration>) -> Circumstances<'_> {
         Circumstances {
-            address: &self.address,
+            address: &self.node.address,
             within,
         }
     }

@@ -60,7 +60,7 @@ impl Connection {
 
     /// Queues the reset. What it answers is of no concern to anybody but [`Connection::take`].
     fn reset(&mut self) {
-        let flight = self.node.flight(self.speaks);
+        let flight = self.node.flight(self.speaks());
         self.wire.end_mut().extend_from_slice(flight.wire());
         self.in_flight.push(flight.wire().len(), 1, Owner::Reset);
         self.dirt = Dirt::CLEAN;

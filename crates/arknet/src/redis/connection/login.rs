@@ -68,7 +68,7 @@ impl Connection {
     fn take_greetings(&mut self, handshake: &mut Handshake) -> Result<bool, Error> {
         loop {
             if let Progress::Done(speaks) = handshake.progress() {
-                self.speaks = speaks;
+                self.speaks = Some(speaks);
                 return Ok(true);
             }
             let scanned = self.scanner.scan(&self.incoming);

@@ -46,7 +46,8 @@ pub(super) struct Connection {
     node: Arc<Node>,
     transport: Transport,
     timer: Timer,
-    speaks: Speaks,
+    /// `None` until the session has begun.
+    speaks: Option<Speaks>,
     wire: Wire,
     /// What has arrived: replies of the caller that has not got them yet, then what is to be scanned.
     incoming: BytesMut,
@@ -94,7 +95,7 @@ impl Connection {
             node,
             transport,
             timer,
-            speaks: Speaks::Resp3,
+            speaks: None,
             wire: Wire::default(),
             incoming,
             at: 0,
@@ -112,6 +113,10 @@ impl Connection {
 
     pub(super) fn node(&self) -> &Arc<Node> {
         &self.node
+    }
+
+    fn speaks(&self) -> Speaks {
+        self.speaks.unwrap_or(Speaks::Resp2)
     }
 
     pub(super) fn dirt(&self) -> Dirt {
@@ -153,20 +158,27 @@ impl Connection {
             match (self.poll_receive(cx), write_failure) {
                 (Poll::Ready(Ok(bytes @ 1..)), _) => self.spend_drain(bytes)?,
                 (_, Some(error)) | (Poll::Ready(Err(error)), _) => {
-                    return Poll::Ready(Err(self.node.transport_failed(error)));
+                    return Poll::Ready(Err(self.failed(error)));
                 }
                 (Poll::Ready(Ok(0)), None) => {
                     let ended = io::Error::new(
                         io::ErrorKind::UnexpectedEof,
                         "the server has closed the connection",
                     );
-                    return Poll::Ready(Err(self.node.lost(ended)));
+                    return Poll::Ready(Err(self.failed(ended.into())));
                 }
                 (Poll::Pending, None) => return Poll::Pending,
             }
         }
         cx.waker().wake_by_ref();
         Poll::Pending
+    }
+
+    fn failed(&self, error: TransportError) -> Error {
+        match self.speaks {
+            Some(_) => self.node.transport_failed(error),
+            None => self.node.handshake_failed(error),
+        }
     }
 
     /// Reads what has arrived; 0 is the end of the stream. Without anything, an empty buffer goes back to its pool.
@@ -218,7 +230,7 @@ impl Connection {
                 ))
             }
             Some(Owner::Reset) => {
-                let flight = self.node.flight(self.speaks);
+                let flight = self.node.flight(self.speaks());
                 let done = self.resetting.handle_frame(flight, frame.kind, bytes);
                 if done.map_err(|error| self.node.reset_failed(error))? {
                     self.in_flight.handle_reply();
@@ -278,8 +290,8 @@ impl Connection {
         if error.starts_with(b"-READONLY ") && self.end.is_none() {
             self.end = Some(End::WithLease);
         }
-        if self.effects != Effects::NONE {
-            // A transaction whose end was refused is still open.
+        // A transaction whose end was refused is still open.
+        if self.effects != Effects::NONE || error.starts_with(b"-NOPERM ") {
             self.dirt.note_unknown();
         }
     }
@@ -290,10 +302,13 @@ impl Connection {
         if self.frames.capacity() > FRAMES_KEPT {
             self.frames = Vec::new();
         }
-        self.incoming.advance(self.at);
-        self.at = 0;
-        if self.incoming.is_empty() {
+        if self.at == self.incoming.len() {
+            // An advance would leave a buffer with less room than a read wants.
+            self.incoming.clear();
             stream::rest(&mut self.incoming);
+        } else {
+            self.incoming.advance(self.at);
         }
+        self.at = 0;
     }
 }

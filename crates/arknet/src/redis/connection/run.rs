@@ -132,7 +132,7 @@ impl Connection {
                     true
                 }
                 // In RESP2 messages look like replies; of several confirmations of one request, the first is its reply.
-                Nature::Subscribes => alone && self.speaks == Speaks::Resp3,
+                Nature::Subscribes => alone && self.speaks() == Speaks::Resp3,
                 Nature::Lasts => {
                     end = end.or(Some(End::WithLease));
                     true

@@ -7,15 +7,17 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
+use super::super::Error;
 use super::super::connection::Connection;
 use super::super::node::Node;
-use super::super::{Error, ErrorKind};
+use crate::lanes::Lanes;
 use crate::pool::{Manager, Reset};
 
 /// Makes, resets and ends the connections of a pool.
 #[derive(Debug)]
 pub(in crate::redis) struct RedisManager {
     node: Arc<Node>,
+    lanes: Lanes,
     /// The last connect has succeeded.
     healthy: AtomicBool,
     /// Why connects fail, if waiting does not help.
@@ -23,9 +25,10 @@ pub(in crate::redis) struct RedisManager {
 }
 
 impl RedisManager {
-    pub(super) fn new(node: Arc<Node>) -> Self {
+    pub(super) fn new(node: Arc<Node>, lanes: Lanes) -> Self {
         Self {
             node,
+            lanes,
             healthy: AtomicBool::new(false),
             refusals: watch::Sender::new(None),
         }
@@ -33,6 +36,11 @@ impl RedisManager {
 
     pub(super) fn node(&self) -> &Arc<Node> {
         &self.node
+    }
+
+    /// Where callbacks run.
+    pub(in crate::redis) fn lanes(&self) -> &Lanes {
+        &self.lanes
     }
 
     /// Whether connects succeed, as far as is known.
@@ -57,10 +65,30 @@ impl RedisManager {
     fn note(&self, result: &Result<Connection, Error>) {
         self.healthy.store(result.is_ok(), Ordering::Relaxed);
         if let Err(error) = result
-            && matches!(error.kind(), ErrorKind::Auth | ErrorKind::Tls)
+            && stays(error)
         {
             self.refusals.send_replace(Some(error.clone()));
         }
+    }
+}
+
+/// Whether it will not help to try again: somebody has to change something.
+fn stays(error: &Error) -> bool {
+    match error {
+        Error::Auth { .. } | Error::Config(_) => true,
+        Error::Handshake { source, .. } => source.server().is_some_and(|said| {
+            let busy = ["LOADING", "BUSY", "TRYAGAIN", "MASTERDOWN"].contains(&said.code());
+            !busy && !said.message().starts_with("max number of clients")
+        }),
+        #[cfg(feature = "tls")]
+        Error::Tls { source, .. } => {
+            use crate::tls::ErrorKind as Kind;
+            !matches!(
+                source.kind(),
+                Kind::Truncated | Kind::Internal | Kind::Exhausted
+            )
+        }
+        _ => false,
     }
 }
 

@@ -69,8 +69,8 @@ impl Peer {
                     .arguments()
                     .map(|word| String::from_utf8_lossy(word).into_owned())
                     .collect();
-                let len = request.len();
-                self.received.drain(..len);
+                let consumed = request.consumed();
+                self.received.drain(..consumed);
                 return Some(words.join(" "));
             }
             match self.stream.read(&mut piece) {

@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use arknet_proto::redis::server::{RequestDecoder, RequestLimits};
 
 /// Runs until it is dropped. `HELLO` and what else a session begins with it answers itself.
-pub struct Fake {
+pub(crate) struct Fake {
     address: SocketAddr,
     ended: Arc<AtomicBool>,
     streams: Arc<Mutex<Vec<TcpStream>>>,
@@ -20,7 +20,7 @@ type Answer = dyn FnMut(&[Vec<u8>], &mut TcpStream) + Send;
 
 impl Fake {
     /// `answer` gets each request and writes what it likes; it is made anew for each connection.
-    pub fn start<A>(mut make: impl FnMut() -> A + Send + 'static) -> Self
+    pub(crate) fn start<A>(mut make: impl FnMut() -> A + Send + 'static) -> Self
     where
         A: FnMut(&[Vec<u8>], &mut TcpStream) + Send + 'static,
     {
@@ -52,7 +52,7 @@ impl Fake {
         }
     }
 
-    pub fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 }

@@ -8,13 +8,16 @@ use std::time::Duration;
 use arknet::Lanes;
 use arknet::redis::{Backoff, Config, ReconnectPolicy};
 
-pub use fake::Fake;
+pub(crate) use fake::Fake;
 
 /// Longer than anything takes that goes well, on a machine that does much else.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How lanes are made.
+type Make = fn() -> Lanes;
 
 /// A name for the lanes, and how to make them; `current` are those of the calling test.
-pub const LANES: [(&str, fn() -> Lanes); 5] = [
+pub(crate) const LANES: [(&str, Make); 5] = [
     ("shared(2)", || Lanes::shared(2).unwrap()),
     ("shared(1)", || Lanes::shared(1).unwrap()),
     ("sharded(2)", || Lanes::sharded(2).unwrap()),
@@ -23,9 +26,8 @@ pub const LANES: [(&str, fn() -> Lanes); 5] = [
 ];
 
 /// Runs a story on every kind of lanes.
-pub fn on_all_lanes(story: impl AsyncFn(&Lanes)) {
+pub(crate) fn on_all_lanes(story: impl AsyncFn(&Lanes)) {
     for (name, make) in LANES {
-        println!("on {name} lanes");
         if name == "current" {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
@@ -40,7 +42,7 @@ pub fn on_all_lanes(story: impl AsyncFn(&Lanes)) {
 }
 
 /// Runs a story on one lane with a thread of its own.
-pub fn on_a_lane(story: impl AsyncFn(&Lanes)) {
+pub(crate) fn on_a_lane(story: impl AsyncFn(&Lanes)) {
     let lanes = Lanes::sharded(1).unwrap();
     lanes.block_on(story(&lanes)).unwrap();
 }
@@ -52,7 +54,7 @@ async fn in_time<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// A configuration that is quick to connect again.
-pub fn config(address: SocketAddr) -> Config {
+pub(crate) fn config(address: SocketAddr) -> Config {
     Config::new(address)
         .unwrap()
         .reconnect(quick())
@@ -60,7 +62,7 @@ pub fn config(address: SocketAddr) -> Config {
 }
 
 /// Connects again after some milliseconds.
-pub fn quick() -> ReconnectPolicy {
+pub(crate) fn quick() -> ReconnectPolicy {
     ReconnectPolicy::backoff_with(Backoff {
         first: Duration::from_millis(5),
         max: Duration::from_millis(50),
@@ -69,7 +71,7 @@ pub fn quick() -> ReconnectPolicy {
 }
 
 /// Waits until something is so, looking again whenever the lane has a turn.
-pub async fn until(what: &str, mut so: impl FnMut() -> bool) {
+pub(crate) async fn until(what: &str, mut so: impl FnMut() -> bool) {
     let late = std::time::Instant::now() + PATIENCE;
     while !so() {
         assert!(std::time::Instant::now() < late, "waited in vain: {what}");

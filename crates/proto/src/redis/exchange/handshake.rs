@@ -92,15 +92,19 @@ impl Handshake {
     }
 
     fn introduce(&mut self, wire: &mut Vec<u8>) {
-        self.steps
-            .extend(step::introduce(&self.login, self.speaks, wire));
+        let steps = step::introduce(&self.login, self.speaks, wire);
+        if !step::shows_who_is_strange(&steps) {
+            Command::new("PING").encode_to(wire);
+            self.steps.push_back(Step::Check);
+        }
+        self.steps.extend(steps);
         for set_info in self.login.set_info() {
             set_info.encode_to(wire);
             self.steps.push_back(Step::SetInfo);
         }
     }
 
-    /// How far it is. Nothing may be awaited at all: an old server, no password, database 0.
+    /// How far it is.
     pub fn progress(&self) -> Progress {
         if self.steps.is_empty() {
             Progress::Done(self.speaks)
@@ -148,6 +152,10 @@ impl Handshake {
         error: ServerError,
         wire: &mut Vec<u8>,
     ) -> Result<(), HandshakeError> {
+        // In RESP2 without credentials, an optional command is the first to hear that they are wanted.
+        if step != Step::Ignored && error.code() == "NOAUTH" {
+            return Err(HandshakeError::Auth(error));
+        }
         if step.is_optional() {
             return Ok(());
         }
@@ -157,9 +165,7 @@ impl Handshake {
             self.fall_back(wire);
             return Ok(());
         }
-        if matches!(step, Step::Hello | Step::Auth) && step::is_about_credentials(&error)
-            || error.code() == "NOAUTH"
-        {
+        if matches!(step, Step::Hello | Step::Auth) && step::is_about_credentials(&error) {
             return Err(HandshakeError::Auth(error));
         }
         Err(HandshakeError::Refused {

@@ -6,15 +6,24 @@
 
 mod dirt;
 mod handshake;
+mod heartbeat;
 mod in_flight;
 mod login;
 mod requests;
 mod reset;
 mod step;
+mod subscriptions;
+#[cfg(test)]
+mod tests;
 
 pub use dirt::Dirt;
 pub use handshake::{Handshake, HandshakeError, Progress};
+pub use heartbeat::{Beat, Heartbeat};
 pub use in_flight::{Answered, Fate, InFlight};
 pub use login::{Login, Protocol, Speaks};
 pub use requests::{Nature, Request, Requests};
 pub use reset::{ResetError, ResetFlight, Resetting};
+pub use subscriptions::{
+    Heard, Publication, SubscriptionEvent, SubscriptionKind, Subscriptions, TooManySubscriptions,
+    Unexpected,
+};

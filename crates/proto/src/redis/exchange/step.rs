@@ -13,6 +13,8 @@ pub(super) enum Step {
     SetName,
     Select,
     SetInfo,
+    /// Nothing was asked that needs a login: whether one is needed shows here.
+    Check,
     /// Whatever it was, its answer means nothing any more.
     Ignored,
 }
@@ -26,6 +28,7 @@ impl Step {
             Self::SetName => "CLIENT SETNAME",
             Self::Select => "SELECT",
             Self::SetInfo => "CLIENT SETINFO",
+            Self::Check => "PING",
             Self::Ignored => "a command",
         }
     }
@@ -34,7 +37,7 @@ impl Step {
     pub(super) fn is_optional(self) -> bool {
         matches!(
             self,
-            Self::Probe | Self::SetName | Self::SetInfo | Self::Ignored
+            Self::Probe | Self::SetName | Self::SetInfo | Self::Check | Self::Ignored
         )
     }
 }
@@ -61,6 +64,12 @@ pub(super) fn introduce(login: &Login, speaks: Speaks, wire: &mut Vec<u8>) -> Ve
         append(Step::Select, select);
     }
     steps
+}
+
+/// Whether the server was asked for something that it refuses to strangers.
+pub(super) fn shows_who_is_strange(steps: &[Step]) -> bool {
+    let shows = |step| matches!(step, Step::Hello | Step::Auth | Step::Select);
+    steps.iter().copied().any(shows)
 }
 
 /// What the server said, if the frame is an error; without anything that the login holds secret.
