@@ -8,5 +8,6 @@
 
 mod client;
 mod lease;
+mod soak;
 mod subscriber;
 mod support;
