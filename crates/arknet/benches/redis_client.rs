@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use arknet::Lanes;
-use arknet::redis::{Client, Config, cmd};
+use arknet::redis::{Client, Config, cmd, commands::strings::get};
 
 const SHAPES: [&str; 5] = ["sequential", "64", "512", "pipeline", "16k"];
 const LANES: [&str; 3] = ["current", "lane", "threads"];
@@ -182,12 +182,12 @@ async fn load(lanes: &Lanes, client: &Client, shape: &str, tasks: usize, time: D
 async fn once(client: &Client, shape: &str) -> u64 {
     match shape {
         "16k" => {
-            let value = client.run(cmd::<Vec<u8>>("GET").arg("key")).await.unwrap();
+            let value = client.run(get::<Vec<u8>>("key")).await.unwrap();
             assert_eq!(value.len(), 16 * 1024);
             1
         }
         _ => {
-            let value = client.run(cmd::<Vec<u8>>("GET").arg("key")).await.unwrap();
+            let value = client.run(get::<Vec<u8>>("key")).await.unwrap();
             assert_eq!(value.len(), 5);
             1
         }

@@ -49,6 +49,11 @@ fn inbound() {
 }
 
 #[test]
+fn redis_reply() {
+    replay("redis_reply", fuzz_bodies::redis_reply::run);
+}
+
+#[test]
 fn redis_request() {
     replay("redis_request", fuzz_bodies::redis_request::run);
 }

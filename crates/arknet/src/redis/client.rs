@@ -15,6 +15,7 @@ mod outgoing;
 mod pushes;
 mod report;
 mod run;
+mod scan;
 mod shared;
 mod slot;
 mod stats;
@@ -23,18 +24,23 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use arknet_proto::redis::FromReply;
+
 pub(super) use self::driver::random;
 pub(super) use self::open::{Opened, open};
 pub(super) use self::outgoing::Outgoing;
 pub use self::pushes::{Push, PushEvent, Pushes};
 pub use self::report::Report;
 pub use self::run::Run;
+pub use self::scan::Scan;
 pub use self::stats::Stats;
 
 use self::driver::{Last, drive};
 use self::shared::{Phase, Shared};
 use super::backlog::Overflow;
 use super::batch::{Batch, Shareable};
+use super::commands::ScanCommand;
+use super::commands::scripts::ScriptCall;
 use super::config::Config;
 use super::error::Error;
 use crate::lanes::{Lanes, Tenant};
@@ -121,6 +127,37 @@ impl Client {
     {
         shareable(&batch)?;
         self.shared.submit_with(batch, self.within, function)
+    }
+
+    /// Runs a script: by its SHA-1, and with its text once more where the server says that it does not have it and has
+    /// run nothing. After any other failure it is not sent again.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub async fn call<T: FromReply + Send>(&self, call: ScriptCall<T>) -> Result<T, Error> {
+        match self.run(call.by_sha()).await {
+            Err(error) if ScriptCall::<T>::is_missing(&error) => self.run(call.whole()).await,
+            done => done,
+        }
+    }
+
+    /// Goes through what is too much for one reply, such as all keys, element by element.
+    ///
+    /// ```no_run
+    /// use arknet::redis::commands::{ScanOptions, keys};
+    /// use arknet::redis::{Client, Error};
+    ///
+    /// # async fn run(client: &Client) -> Result<(), Error> {
+    /// let mut users = client.scan(keys::scan::<String>(ScanOptions::new().matching("user:*")));
+    /// while let Some(user) = users.next().await {
+    ///     println!("{}", user?);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn scan<T: FromReply + Send + 'static>(&self, scan: ScanCommand<T>) -> Scan<T> {
+        Scan::new(self.clone(), scan)
     }
 
     /// The messages that the server sends unasked, from now on: up to `limit` of them wait for whoever receives them, and

@@ -37,14 +37,14 @@ pub use arknet_derive::FromReplies;
 pub use arknet_derive::FromReply;
 
 pub use self::batch::{Answers, Batch, Shareable};
-pub use self::client::{Client, Push, PushEvent, Pushes, Report, Run, Stats};
+pub use self::client::{Client, Push, PushEvent, Pushes, Report, Run, Scan, Stats};
 pub use self::command::{Command, LeaseCommand, cmd};
 pub use self::config::{Config, TlsMode};
 pub use self::error::{Doing, Error, ErrorKind};
 pub use self::lease::Lease;
 pub use self::node::ResetPolicy;
 pub use self::pipeline::{Atomic, Named, Pipeline, Replies, pipeline};
-pub use self::pool::Pool;
+pub use self::pool::{Pool, PoolStats};
 pub use self::subscriber::{
     GapReason, Subscriber, SubscriberConfig, SubscriberEvent, SubscriberHandle,
 };

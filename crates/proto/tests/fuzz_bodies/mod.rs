@@ -13,6 +13,7 @@
 pub(crate) mod framing;
 pub(crate) mod inbound;
 pub(crate) mod pool;
+pub(crate) mod redis_reply;
 pub(crate) mod redis_request;
 pub(crate) mod send_queue;
 pub(crate) mod session;

@@ -14,7 +14,7 @@ use futures_util::future::join_all;
 use crate::support::{config, on_a_lane, on_all_lanes};
 
 /// Starts a future and drops it after so long, wherever it is then.
-async fn for_a_while<F: Future>(future: F, time: Duration) {
+pub(crate) async fn for_a_while<F: Future>(future: F, time: Duration) {
     let mut future = pin!(future);
     let end = Instant::now() + time;
     loop {

@@ -5,6 +5,7 @@ mod callbacks;
 mod cancellation;
 mod close;
 mod deadlines;
+mod more;
 mod outcomes;
 mod pushes;
 mod reconnect;
