@@ -39,11 +39,12 @@ fn pushes_in_the_middle_of_a_transaction_are_not_taken_for_its_results() {
             .unwrap();
         let mut pushes = client.pushes(10_000, Overflow::DropOldest).unwrap();
         let pool = Pool::new(config(fake.address()), PoolConfig::new(), lanes).unwrap();
+        let mut lease = pool.acquire().await.unwrap();
         let both = || pipeline().add(incr("k")).add(incr("k")).atomic();
         for round in 0..250 {
             let (one, two) = client.run(both()).await.unwrap();
             assert_eq!((one.unwrap(), two.unwrap()), (2 * round + 1, 2 * round + 2));
-            let (one, two) = pool.run(both()).await.unwrap();
+            let (one, two) = lease.run(both()).await.unwrap();
             assert_eq!((one.unwrap(), two.unwrap()), (2 * round + 1, 2 * round + 2));
         }
         for _ in 0..2 * 4 * 250 {
