@@ -27,3 +27,6 @@ pub use self::error::{ProtocolError, ServerError};
 pub use self::kind::{ColumnType, Kind};
 pub use self::limits::Limits;
 pub use self::ok::OkPacket;
+
+#[cfg(test)]
+mod tests;
