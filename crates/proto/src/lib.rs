@@ -13,6 +13,8 @@ pub mod buf;
 pub mod endpoint;
 pub mod engine;
 pub mod framing;
+#[cfg(feature = "mysql")]
+pub mod mysql;
 pub mod pool;
 pub mod reconnect;
 pub mod redis;

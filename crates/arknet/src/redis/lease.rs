@@ -8,7 +8,6 @@ use tracing::Instrument;
 use super::connection::{Connection, Limit};
 use super::pool::Manager;
 use super::{Batch, Transaction};
-use crate::lanes::Lanes;
 use crate::pool;
 
 /// A connection of a [`Pool`](super::Pool), for one user until it is dropped.
@@ -20,22 +19,17 @@ use crate::pool;
 /// 1 MiB, or the connection is closed.
 pub struct Lease {
     lease: pool::Lease<Manager>,
-    lanes: Lanes,
     limit: Limit,
 }
 
 impl Lease {
     #[inline]
-    pub(super) fn new(lease: pool::Lease<Manager>, lanes: Lanes) -> Self {
+    pub(super) fn new(lease: pool::Lease<Manager>) -> Self {
         let limit = Limit {
             within: lease.node().request_timeout,
             until: None,
         };
-        Self {
-            lease,
-            lanes,
-            limit,
-        }
+        Self { lease, limit }
     }
 
     /// How long each request may take from now on, instead of what the configuration says. `None` is no limit.
@@ -81,7 +75,7 @@ impl Lease {
     where
         B: Batch + 'static,
     {
-        let lanes = self.lanes.clone();
+        let lanes = self.lease.manager().lanes().clone();
         lanes.spawn(async move {
             let output = self.run(batch).await;
             callback(self, output);

@@ -1,4 +1,4 @@
-//! Redis: typed commands, and what runs them.
+#![doc = include_str!("../docs/redis.md")]
 
 pub use arknet_proto::redis::{
     DecodeError, Double, Effects, Elements, FromReply, Pairs, ProtocolError, Reply, ReplyKind,
@@ -44,7 +44,7 @@ pub use self::error::{Doing, Error, ErrorKind};
 pub use self::lease::Lease;
 pub use self::node::ResetPolicy;
 pub use self::pipeline::{Atomic, Named, Pipeline, Replies, pipeline};
-pub use self::pool::Pool;
+pub use self::pool::{Pool, PoolStats};
 pub use self::subscriber::{
     GapReason, Subscriber, SubscriberConfig, SubscriberEvent, SubscriberHandle,
 };

@@ -14,7 +14,7 @@ use super::{Answers, Batch, Config, Doing, Error, Lease, ResetPolicy};
 use crate::error::Outcome;
 use crate::lanes::Lanes;
 use crate::link;
-use crate::pool::{self, AcquireError, ConnectFailure, PoolConfig, PoolReport, PoolStats};
+use crate::pool::{self, AcquireError, ConnectFailure, PoolConfig, PoolReport};
 
 pub(super) use self::manager::RedisManager as Manager;
 
@@ -44,15 +44,14 @@ pub(super) use self::manager::RedisManager as Manager;
 #[derive(Clone)]
 pub struct Pool {
     pool: pool::Pool<RedisManager>,
-    lanes: Lanes,
 }
 
 /// A moment of a [`Pool`], and what has happened until then.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Stats {
+pub struct PoolStats {
     /// Connections, leases and waiters.
-    pub pool: PoolStats,
+    pub pool: pool::PoolStats,
     /// Sessions that were reset so far.
     pub resets: u64,
 }
@@ -84,10 +83,9 @@ impl Pool {
         let node = Arc::new(Node::new(&config, policy)?);
         // The connection's own limit comes first, and says what it was doing.
         let pool = pool.connect_timeout(node.connect_timeout.saturating_add(GRACE));
-        let pool = pool::Pool::new(RedisManager::new(node), pool, lanes);
+        let pool = pool::Pool::new(RedisManager::new(node, lanes.clone()), pool, lanes);
         Ok(Self {
             pool: pool.map_err(|error| Error::config(error.to_string()))?,
-            lanes: lanes.clone(),
         })
     }
 
@@ -101,7 +99,7 @@ impl Pool {
     /// could be made, the reason for that: at once if it will not go away by itself ([`Error::Auth`], [`Error::Handshake`], [`Error::Tls`]),
     /// otherwise when the time is over, since the server may come back.
     pub async fn acquire(&self) -> Result<Lease, Error> {
-        acquire::acquire(&self.pool, &self.lanes, None).await
+        acquire::acquire(&self.pool, None).await
     }
 
     /// Waits for a connection for as long as this.
@@ -110,7 +108,7 @@ impl Pool {
     ///
     /// As [`acquire`](Self::acquire).
     pub async fn acquire_within(&self, within: Duration) -> Result<Lease, Error> {
-        acquire::acquire(&self.pool, &self.lanes, Some(within)).await
+        acquire::acquire(&self.pool, Some(within)).await
     }
 
     /// Takes a connection that is idle and owes nobody a reply. If there is none, one is made in the background, as far as
@@ -120,14 +118,14 @@ impl Pool {
     ///
     /// [`Error::NoneIdle`], or [`Error::Closed`].
     pub fn try_acquire(&self) -> Result<Lease, Error> {
-        acquire::try_acquire(&self.pool, &self.lanes)
+        acquire::try_acquire(&self.pool)
     }
 
     /// Calls a function with a connection, or with the reason why there is none, once, on a lane. It waits as
     /// [`acquire`](Self::acquire) does.
     pub fn acquire_with(&self, callback: impl FnOnce(Result<Lease, Error>) + Send + 'static) {
         let pool = self.clone();
-        self.lanes.spawn(async move {
+        self.pool.manager().lanes().spawn(async move {
             let lease = pool.acquire().await;
             callback(lease);
         });
@@ -141,15 +139,15 @@ impl Pool {
     pub async fn run<B: Batch>(&self, batch: B) -> B::Output {
         let within = self.pool.manager().node().request_timeout;
         let until = within.map(link::after);
-        match acquire::acquire(&self.pool, &self.lanes, within).await {
+        match acquire::acquire(&self.pool, within).await {
             Ok(mut lease) => lease.run_until(batch, Limit { within, until }).await,
             Err(error) => batch.finish(Answers::failed(&error)),
         }
     }
 
     /// What the pool looks like now, and what has happened.
-    pub fn stats(&self) -> Stats {
-        Stats {
+    pub fn stats(&self) -> PoolStats {
+        PoolStats {
             pool: self.pool.stats(),
             resets: self.pool.manager().node().resets(),
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arknet::redis::{Config, ErrorKind, cmd};
+use arknet::redis::{Config, ErrorKind, ServerError, cmd};
 use arknet_testkit::need;
 use arknet_testkit::servers::redis::{Options, Product, RedisServer};
 
@@ -86,7 +86,11 @@ fn a_wrong_password_is_told_within_a_second() {
                 "{cell:?}: {:?}",
                 began.elapsed()
             );
-            assert_eq!(error.kind(), ErrorKind::Auth, "{cell:?}: {error}");
+            match error.server().map(ServerError::code) {
+                // Without a password RESP2 begins with no command that could be refused.
+                Some("NOAUTH") => {}
+                _ => assert_eq!(error.kind(), ErrorKind::Auth, "{cell:?}: {error}"),
+            }
             let told = format!("{error} {error:?}");
             assert!(!told.contains("wr0ng"), "{told}");
             host.finish();

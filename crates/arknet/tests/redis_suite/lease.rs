@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use arknet::redis::{Commit, ErrorKind, Pool, cmd};
+use arknet::redis::{Commit, ErrorKind, cmd};
 
-use crate::harness::{Cell, Host, LIMIT, Style};
+use crate::harness::{Host, eventually};
 
 in_every_lease_cell![
     a_transaction_is_applied_if_nobody_interferes,
@@ -86,7 +86,7 @@ fn a_waiting_command_gets_what_is_pushed(host: &Host) {
     let queue = key.clone();
     let pusher = std::thread::spawn(move || {
         // It is pushed when it is waited for.
-        super::harness::eventually("somebody waits", || {
+        eventually("somebody waits", || {
             let clients = server.client_list();
             clients
                 .iter()
@@ -94,7 +94,7 @@ fn a_waiting_command_gets_what_is_pushed(host: &Host) {
         });
         server.cli(&["RPUSH", &queue, "item"]);
     });
-    let popped = run_alone(host, host.cell, pop).unwrap();
+    let popped = host.run_on_lease(pop).unwrap();
     pusher.join().unwrap();
     assert_eq!(popped, Some((key, "item".to_owned())));
 }
@@ -133,28 +133,4 @@ fn a_changed_session_is_not_lent_again(host: &Host) {
     }
     let unknown = host.run(cmd::<()>("NOSUCHCOMMAND")).unwrap_err();
     assert_eq!(unknown.kind(), ErrorKind::Server);
-}
-
-/// Runs a command that a shared client would not take, in the style of the cell.
-fn run_alone<T: arknet::redis::FromReply + Send + 'static>(
-    host: &Host,
-    cell: Cell,
-    command: arknet::redis::Command<T>,
-) -> Result<T, arknet::redis::Error> {
-    let pool: &Pool = host.pool();
-    match cell.style {
-        Style::Tasks => host.wait(async {
-            let mut lease = pool.acquire().await?;
-            lease.run(command).await
-        }),
-        Style::Callbacks => {
-            let (tell, told) = std::sync::mpsc::channel();
-            pool.acquire_with(move |lease| {
-                lease
-                    .unwrap()
-                    .run_with(command, move |_, output| drop(tell.send(output)));
-            });
-            told.recv_timeout(LIMIT * 2).unwrap()
-        }
-    }
 }

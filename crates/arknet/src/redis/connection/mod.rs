@@ -290,8 +290,8 @@ impl Connection {
         if error.starts_with(b"-READONLY ") && self.end.is_none() {
             self.end = Some(End::WithLease);
         }
-        if self.effects != Effects::NONE {
-            // A transaction whose end was refused is still open.
+        // A transaction whose end was refused is still open.
+        if self.effects != Effects::NONE || error.starts_with(b"-NOPERM ") {
             self.dirt.note_unknown();
         }
     }
@@ -302,10 +302,13 @@ impl Connection {
         if self.frames.capacity() > FRAMES_KEPT {
             self.frames = Vec::new();
         }
-        self.incoming.advance(self.at);
-        self.at = 0;
-        if self.incoming.is_empty() {
+        if self.at == self.incoming.len() {
+            // An advance would leave a buffer with less room than a read wants.
+            self.incoming.clear();
             stream::rest(&mut self.incoming);
+        } else {
+            self.incoming.advance(self.at);
         }
+        self.at = 0;
     }
 }

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use super::manager::RedisManager;
 use super::refused;
-use crate::lanes::Lanes;
 use crate::link;
 use crate::pool;
 use crate::redis::{Error, Lease};
@@ -15,28 +14,26 @@ use crate::redis::{Error, Lease};
 /// Waits for a connection that owes nobody a reply.
 pub(super) async fn acquire(
     pool: &pool::Pool<RedisManager>,
-    lanes: &Lanes,
     within: Option<Duration>,
 ) -> Result<Lease, Error> {
     let lease = wait(pool, within).await?;
     if !lease.is_draining() {
-        return Ok(Lease::new(lease, lanes.clone()));
+        return Ok(Lease::new(lease));
     }
-    settle(pool, lanes, within, lease).await
+    settle(pool, within, lease).await
 }
 
 /// Reads what an earlier user did not wait for. Where that takes too long, another connection is quicker.
 #[cold]
 async fn settle(
     pool: &pool::Pool<RedisManager>,
-    lanes: &Lanes,
     within: Option<Duration>,
     mut lease: pool::Lease<RedisManager>,
 ) -> Result<Lease, Error> {
     let began = link::now();
     loop {
         if !lease.is_draining() || poll_fn(|cx| lease.poll_drain(cx)).await.is_ok() {
-            return Ok(Lease::new(lease, lanes.clone()));
+            return Ok(Lease::new(lease));
         }
         lease.discard();
         let left = within.map(|within| within.saturating_sub(began.elapsed()));
@@ -45,12 +42,12 @@ async fn settle(
 }
 
 /// As [`acquire`], without waiting.
-pub(super) fn try_acquire(pool: &pool::Pool<RedisManager>, lanes: &Lanes) -> Result<Lease, Error> {
+pub(super) fn try_acquire(pool: &pool::Pool<RedisManager>) -> Result<Lease, Error> {
     let lease = pool.try_acquire().map_err(refused)?;
     if lease.is_draining() {
         return Err(Error::NoneIdle);
     }
-    Ok(Lease::new(lease, lanes.clone()))
+    Ok(Lease::new(lease))
 }
 
 /// Waits for a connection, and no longer where it is known that none will come.

@@ -10,12 +10,14 @@ use tokio::sync::watch;
 use super::super::Error;
 use super::super::connection::Connection;
 use super::super::node::Node;
+use crate::lanes::Lanes;
 use crate::pool::{Manager, Reset};
 
 /// Makes, resets and ends the connections of a pool.
 #[derive(Debug)]
 pub(in crate::redis) struct RedisManager {
     node: Arc<Node>,
+    lanes: Lanes,
     /// The last connect has succeeded.
     healthy: AtomicBool,
     /// Why connects fail, if waiting does not help.
@@ -23,9 +25,10 @@ pub(in crate::redis) struct RedisManager {
 }
 
 impl RedisManager {
-    pub(super) fn new(node: Arc<Node>) -> Self {
+    pub(super) fn new(node: Arc<Node>, lanes: Lanes) -> Self {
         Self {
             node,
+            lanes,
             healthy: AtomicBool::new(false),
             refusals: watch::Sender::new(None),
         }
@@ -33,6 +36,11 @@ impl RedisManager {
 
     pub(super) fn node(&self) -> &Arc<Node> {
         &self.node
+    }
+
+    /// Where callbacks run.
+    pub(in crate::redis) fn lanes(&self) -> &Lanes {
+        &self.lanes
     }
 
     /// Whether connects succeed, as far as is known.

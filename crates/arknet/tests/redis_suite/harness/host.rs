@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use arknet::pool::PoolConfig;
-use arknet::redis::{Client, Config, Error, Lease, Pool, Shareable};
+use arknet::redis::{Batch, Client, Config, Error, Lease, Pool, Shareable};
 use arknet::{Lanes, tls};
 use arknet_testkit::servers::Absent;
-use arknet_testkit::servers::redis::{Product, RedisServer, Transport};
+use arknet_testkit::servers::redis::{Options, Product, RedisServer, Transport};
 
 use super::{Access, Cell, LIMIT, Style, eventually};
 
@@ -59,6 +59,17 @@ impl Host {
 
     pub(crate) fn start_on(product: Product, cell: Cell) -> Result<Self, Absent> {
         let server = RedisServer::shared(product, cell.transport)?;
+        let config = Config::from_url(&server.url(cell.transport)).unwrap();
+        Ok(Self::with(configure(config, &server, cell), server, cell))
+    }
+
+    /// A client in the cell with a server of its own, for what others would notice.
+    pub(crate) fn alone(product: Product, cell: Cell) -> Result<Self, Absent> {
+        let mut options = Options::default().product(product);
+        if cell.transport == Transport::Mtls {
+            options = options.demand_client_certificates();
+        }
+        let server = Arc::new(RedisServer::start(options)?);
         let config = Config::from_url(&server.url(cell.transport)).unwrap();
         Ok(Self::with(configure(config, &server, cell), server, cell))
     }
@@ -117,11 +128,31 @@ impl Host {
                 client.run_with(batch, move |output| drop(tell.send(output)))?;
                 Ok(told.recv_timeout(LIMIT * 2).unwrap())
             }
-            (User::Pool(pool), Style::Tasks) => self.wait(async {
+            (User::Pool(_), _) => self.attempt_on_lease(batch),
+        }
+    }
+
+    /// Runs what only a lease takes, in the style of the cell.
+    pub(crate) fn run_on_lease<B>(&self, batch: B) -> B::Output
+    where
+        B: Batch + 'static,
+        B::Output: 'static,
+    {
+        self.attempt_on_lease(batch).unwrap()
+    }
+
+    fn attempt_on_lease<B>(&self, batch: B) -> Result<B::Output, Error>
+    where
+        B: Batch + 'static,
+        B::Output: 'static,
+    {
+        let pool = self.pool();
+        match self.cell.style {
+            Style::Tasks => self.wait(async {
                 let mut lease = pool.acquire().await?;
                 Ok(lease.run(batch).await)
             }),
-            (User::Pool(pool), Style::Callbacks) => {
+            Style::Callbacks => {
                 let (tell, told) = mpsc::channel();
                 pool.acquire_with(move |lease| match lease {
                     Ok(lease) => {

@@ -13,6 +13,8 @@ mod requests;
 mod reset;
 mod step;
 mod subscriptions;
+#[cfg(test)]
+mod tests;
 
 pub use dirt::Dirt;
 pub use handshake::{Handshake, HandshakeError, Progress};

@@ -51,6 +51,12 @@ impl<'a> Elements<'a> {
         self.rest
     }
 
+    /// Whether [`next_bulk`](Self::next_bulk) will give one.
+    #[inline(always)]
+    pub(super) fn is_bulk(&self) -> bool {
+        self.to_skip == 0 && matches!(self.rest, [b'$', b'0'..=b'9', ..])
+    }
+
     /// The next one, if it is a string of bytes: nearly all are, and this much is worth having in the
     /// caller's loop.
     #[inline(always)]
@@ -279,4 +285,21 @@ fn skip(text: &[u8], count: u32) -> Option<&[u8]> {
         to_go = (to_go - 1).checked_add(u64::from(inner))?;
     }
     Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::FromReply;
+    use super::*;
+
+    #[test]
+    fn what_is_within_a_list_is_not_taken_for_what_follows_it() {
+        let reply = Reply::parse(b"*3\r\n*2\r\n$1\r\n1\r\n$1\r\n2\r\n*-1\r\n$-1\r\n").unwrap();
+        let pairs = Vec::<Option<(u8, u8)>>::from_reply(reply).unwrap();
+        assert_eq!(pairs, [Some((1, 2)), None, None]);
+        let lists = Vec::<Option<Vec<u32>>>::from_reply(reply).unwrap();
+        assert_eq!(lists, [Some(vec![1, 2]), None, None]);
+        let mixed = <(Option<[u8; 2]>, Option<String>, Option<String>)>::from_reply(reply).unwrap();
+        assert_eq!(mixed, (Some([1, 2]), None, None));
+    }
 }

@@ -80,10 +80,10 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether the next element is a string of bytes.
+    /// Whether the next element is known to be a string of bytes; one behind a list is not.
     #[inline(always)]
     pub(super) fn is_bulk(&self) -> bool {
-        matches!(self.elements.rest(), [b'$', b'0'..=b'9', ..])
+        self.elements.is_bulk()
     }
 
     /// The next element, if it is a string of bytes: its text, or the bytes that are none.
