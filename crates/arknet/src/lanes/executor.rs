@@ -3,6 +3,7 @@
 //! It runs inside of a tokio runtime, as its main future, so that whatever tasks use of tokio works. As long as there are
 //! events it takes them itself; then it lets the runtime sleep on its reactor's descriptor.
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -128,6 +129,14 @@ struct Entry {
     waker: Waker,
 }
 
+/// See [`Executor`].
+#[derive(Default)]
+struct Spare {
+    ready: VecDeque<TaskRef>,
+    spawned: Vec<Task>,
+    woken: Vec<TaskRef>,
+}
+
 /// The tasks of one lane, and their sockets.
 pub(super) struct Executor {
     tasks: Slab<Entry>,
@@ -135,6 +144,8 @@ pub(super) struct Executor {
     local: Option<Box<Local>>,
     remote: Arc<Remote>,
     driver: Option<Waker>,
+    /// Emptied storage, to be exchanged for what has come.
+    spare: Spare,
     /// The reactor's descriptor, on which the runtime sleeps.
     #[cfg(target_os = "linux")]
     watched: tokio::io::unix::AsyncFd<Arc<std::os::fd::OwnedFd>>,
@@ -153,6 +164,7 @@ impl Executor {
             tasks: Slab::new(),
             generation: 0,
             driver: None,
+            spare: Spare::default(),
             #[cfg(target_os = "linux")]
             watched: crate::io::tokio::watch(reactor.descriptor().clone())?,
             local: Some(Local::new(
@@ -217,23 +229,23 @@ impl Executor {
             return;
         }
         self.remote.news.swap(false, Ordering::AcqRel);
-        let (spawned, woken) = {
+        let mut spawned = std::mem::take(&mut self.spare.spawned);
+        let mut woken = std::mem::take(&mut self.spare.woken);
+        {
             let mut queue = lock(&self.remote.queue);
-            (
-                std::mem::take(&mut queue.spawned),
-                std::mem::take(&mut queue.woken),
-            )
+            std::mem::swap(&mut queue.spawned, &mut spawned);
+            std::mem::swap(&mut queue.woken, &mut woken);
+        }
+        let mut ready = std::mem::take(&mut self.spare.ready);
+        ready.extend(spawned.drain(..).map(|task| self.insert(task)));
+        ready.extend(woken.drain(..));
+        Local::with(|local| local.ready.borrow_mut().append(&mut ready));
+        ready.clear();
+        self.spare = Spare {
+            ready,
+            spawned,
+            woken,
         };
-        let spawned = spawned
-            .into_iter()
-            .map(|task| self.insert(task))
-            .collect::<Vec<_>>();
-        Local::with(|local| {
-            local
-                .ready
-                .borrow_mut()
-                .extend(spawned.into_iter().chain(woken));
-        });
     }
 
     fn insert(&mut self, future: Task) -> TaskRef {
@@ -263,7 +275,8 @@ impl Executor {
     /// Runs what was ready when it began; says whether more is. The queue is taken as a whole, so that a turn does not
     /// look for the thread's slot more often than it must.
     fn run_ready(&mut self) -> bool {
-        let mut batch = Local::with(|local| local.ready.take()).unwrap_or_default();
+        let mut batch = std::mem::take(&mut self.spare.ready);
+        Local::with(|local| std::mem::swap(&mut *local.ready.borrow_mut(), &mut batch));
         for _ in 0..TURNS_PER_ROUND {
             let Some(task) = batch.pop_front() else { break };
             self.run_task(task);
@@ -271,11 +284,15 @@ impl Executor {
         let more = Local::with(|local| {
             local.current.set(None);
             let mut ready = local.ready.borrow_mut();
-            // What was not run comes before what has become ready meanwhile; the emptied storage is kept.
-            batch.append(&mut ready);
-            *ready = batch;
+            if !batch.is_empty() {
+                // What was not run comes before what has become ready meanwhile.
+                batch.append(&mut ready);
+                std::mem::swap(&mut *ready, &mut batch);
+            }
             !ready.is_empty()
         });
+        batch.clear();
+        self.spare.ready = batch;
         more.unwrap_or(false)
     }
 
