@@ -5,6 +5,10 @@ pub mod lanes;
 mod drive;
 mod endpoint;
 mod io;
+#[cfg(feature = "owner")]
+pub mod owner;
+#[cfg(feature = "owner")]
+mod sync;
 #[cfg(feature = "tcp")]
 pub mod tcp;
 #[cfg(feature = "tls")]
