@@ -30,7 +30,9 @@ pub enum LanesError {
     #[error("inside of a runtime, a callback or a task, where waiting would block it")]
     InsideRuntime,
     /// A wait was asked for inside of an owner's update, where it would hold the world.
-    #[error("inside of an owner's update, where waiting would hold its world: await in a task instead")]
+    #[error(
+        "inside of an owner's update, where waiting would hold its world: await in a task instead"
+    )]
     OnOwner,
     /// A manual lane is being polled by another thread.
     #[error("another thread is polling this lane")]

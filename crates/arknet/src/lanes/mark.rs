@@ -25,5 +25,7 @@ impl Drop for Marked {
 }
 
 pub(super) fn is_set() -> bool {
-    UPDATES.try_with(|updates| updates.get() > 0).unwrap_or(false)
+    UPDATES
+        .try_with(|updates| updates.get() > 0)
+        .unwrap_or(false)
 }

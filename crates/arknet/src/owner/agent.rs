@@ -23,6 +23,10 @@ use crate::lanes::lock;
 /// Rounds of starting and polling before others on the lane have their turn.
 const ROUNDS: usize = 16;
 
+/// The part of the bound of bytes that finished results may make up before the owner gets them: what it has not got does
+/// not hold anything back.
+const FLUSH_SHARE: usize = 4;
+
 /// Queues of keys that are empty, kept for the next keys.
 const SPARE_QUEUES: usize = 64;
 
@@ -182,6 +186,9 @@ where
     fn start(&mut self, cx: &Context<'_>) -> bool {
         let mut started = false;
         while self.running() < self.concurrency && !self.backlog.is_empty() {
+            if self.finished_bytes > self.mailbox.limits().1 / FLUSH_SHARE {
+                self.deliver();
+            }
             // A result of unknown size: whoever begins with room left may go over the bound by one.
             if self.mailbox.poll_room(1, cx).is_pending() {
                 break;

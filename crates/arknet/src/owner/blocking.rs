@@ -188,7 +188,9 @@ impl<W: 'static> Cx<W> {
         T: Send + 'static,
         F: FnOnce() -> T + Send + 'static,
     {
-        let call = self.blocking_service().map(|service| service.call(boxed(work)));
+        let call = self
+            .blocking_service()
+            .map(|service| service.call(boxed(work)));
         async move {
             match call {
                 Some(call) => opened(call.await),
@@ -228,7 +230,9 @@ impl<W: 'static> Cx<W> {
             return Err(Rejected::new(work, reason));
         }
         let submitted = service.submit(boxed(work), self.group, label, || {
-            Then::Call(Box::new(move |world: &mut W, output| then(world, opened(output))))
+            Then::Call(Box::new(move |world: &mut W, output| {
+                then(world, opened(output))
+            }))
         });
         if let Err(rejected) = submitted {
             tracing::error!(reason = %rejected.reason, "blocking work was refused after it was accepted");

@@ -100,7 +100,6 @@ pub enum EndedBy {
 /// What an update did.
 #[derive(Debug, Default)]
 #[non_exhaustive]
-#[must_use]
 pub struct UpdateReport {
     /// The tick: how many updates there were, this one included.
     pub tick: u64,

@@ -119,9 +119,7 @@ impl<W: 'static, Op: Send + 'static, Out: FromLost + 'static> Drop for Call<W, O
     }
 }
 
-impl<W: 'static, Op: Send + 'static, Out: FromLost + 'static> std::fmt::Debug
-    for Call<W, Op, Out>
-{
+impl<W: 'static, Op: Send + 'static, Out: FromLost + 'static> std::fmt::Debug for Call<W, Op, Out> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Call")
             .field("service", &self.service)

@@ -2,7 +2,6 @@
 
 use std::fmt::Display;
 use std::future::Future;
-use std::ops::Deref;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -140,10 +139,7 @@ impl<W: 'static> Cx<W> {
     ///
     /// As [`spawn`](Self::spawn).
     #[track_caller]
-    pub fn try_spawn<F, Fut, T, E>(
-        &self,
-        task: F,
-    ) -> Result<Task<W, Result<T, E>>, Rejected<F>>
+    pub fn try_spawn<F, Fut, T, E>(&self, task: F) -> Result<Task<W, Result<T, E>>, Rejected<F>>
     where
         F: FnOnce(Self) -> Fut + 'static,
         Fut: Future<Output = Result<T, E>> + 'static,
@@ -323,13 +319,11 @@ impl<W: 'static> Cx<W> {
         deadline: Instant,
         action: Action<W>,
     ) -> Result<Timer<W>, RejectReason> {
-        let set = self
-            .check_open()
-            .and_then(|()| {
-                self.core
-                    .timers
-                    .set(&self.core, deadline, self.group, label, action)
-            });
+        let set = self.check_open().and_then(|()| {
+            self.core
+                .timers
+                .set(&self.core, deadline, self.group, label, action)
+        });
         match set {
             Ok(ticket) => Ok(Timer::new(self.core.clone(), ticket)),
             Err(reason) => {
@@ -400,7 +394,11 @@ impl<W: 'static> Cx<W> {
         self.new_group(name, true)
     }
 
-    fn new_group<'a>(&self, name: &'a str, fails_fast: bool) -> Result<Group<W>, Rejected<&'a str>> {
+    fn new_group<'a>(
+        &self,
+        name: &'a str,
+        fails_fast: bool,
+    ) -> Result<Group<W>, Rejected<&'a str>> {
         let most = self.core.limits.groups;
         let added = self.check_open().and_then(|()| {
             let mut groups = self.core.groups.borrow_mut();
@@ -464,11 +462,3 @@ const NEVER: super::tasks::TaskRef = super::tasks::TaskRef {
     index: u32::MAX,
     generation: 0,
 };
-
-impl<W> Deref for Group<W> {
-    type Target = Cx<W>;
-
-    fn deref(&self) -> &Cx<W> {
-        self.cx()
-    }
-}

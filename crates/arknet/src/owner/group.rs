@@ -21,8 +21,9 @@ impl<W> Group<W> {
         Self { cx }
     }
 
-    pub(crate) fn cx(&self) -> &Cx<W> {
-        &self.cx
+    /// A handle for what is in the group, to be kept in the world and in callbacks. It does not keep the group.
+    pub fn cx(&self) -> Cx<W> {
+        self.cx.clone()
     }
 
     /// Ends the group and those below it, and returns how many tasks, callbacks and timers that ended.
@@ -63,6 +64,14 @@ impl<W> Group<W> {
             group: self.cx.group,
             report: self.report(),
         }
+    }
+}
+
+impl<W> std::ops::Deref for Group<W> {
+    type Target = Cx<W>;
+
+    fn deref(&self) -> &Cx<W> {
+        &self.cx
     }
 }
 

@@ -301,19 +301,20 @@ impl<W, T> Source<W> for InletSource<W, T> {
     }
 
     fn end(&self) {
-        Source::<W>::cancel(self, Ticket {
-            slot: 0,
-            generation: 0,
-        });
+        Source::<W>::cancel(
+            self,
+            Ticket {
+                slot: 0,
+                generation: 0,
+            },
+        );
         let mut ready = std::mem::take(&mut *self.ready.borrow_mut());
         self.mailbox.take(&mut ready);
         super::posts::drop_contained(ready);
     }
 
     fn is_over(&self) -> bool {
-        self.mailbox.is_closed()
-            && self.mailbox.is_drained()
-            && self.ready.borrow().is_empty()
+        self.mailbox.is_closed() && self.mailbox.is_drained() && self.ready.borrow().is_empty()
     }
 
     fn over(&self, core: &Core<W>) {

@@ -88,7 +88,10 @@ impl<W, T> Task<W, T> {
         let mut outcome = self.shared.0.borrow_mut();
         match &mut *outcome {
             Outcome::Running(waker) => {
-                if !waker.as_ref().is_some_and(|known| known.will_wake(cx.waker())) {
+                if !waker
+                    .as_ref()
+                    .is_some_and(|known| known.will_wake(cx.waker()))
+                {
                     *waker = Some(cx.waker().clone());
                 }
                 Poll::Pending
@@ -113,7 +116,9 @@ impl<W, T> Future for Task<W, T> {
 
 impl<W, T> std::fmt::Debug for Task<W, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Task").field("task", &self.task).finish_non_exhaustive()
+        f.debug_struct("Task")
+            .field("task", &self.task)
+            .finish_non_exhaustive()
     }
 }
 
@@ -159,7 +164,11 @@ pub async fn race<W, T>(tasks: Vec<Task<W, T>>) -> Option<T> {
                 Poll::Pending => left = true,
             }
         }
-        if left { Poll::Pending } else { Poll::Ready(None) }
+        if left {
+            Poll::Pending
+        } else {
+            Poll::Ready(None)
+        }
     })
     .await
 }
@@ -189,7 +198,11 @@ pub async fn try_join<W, T, E: From<Ended>>(
                 Poll::Pending => left = true,
             }
         }
-        if left { Poll::Pending } else { Poll::Ready(Ok(())) }
+        if left {
+            Poll::Pending
+        } else {
+            Poll::Ready(Ok(()))
+        }
     })
     .await?;
     Ok(outputs.into_iter().flatten().collect())

@@ -273,7 +273,14 @@ mod tests {
         recorder.write(1 << 20);
         for key in 0..3 {
             let payload = (key == 1).then(|| vec![1, 2, 3]);
-            recorder.delivered(7, Class::Databases, "redis", key, Some(Label::here()), payload);
+            recorder.delivered(
+                7,
+                Class::Databases,
+                "redis",
+                key,
+                Some(Label::here()),
+                payload,
+            );
         }
         let journal = recorder.take().unwrap();
         let bytes = journal.to_bytes();

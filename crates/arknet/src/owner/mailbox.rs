@@ -118,7 +118,12 @@ impl<T> Mailbox<T> {
     }
 
     /// Adds an item, and pushes out the oldest ones that the owner has not taken to make room for it; returns how many.
-    pub(crate) fn post_newest(&self, item: T, bytes: usize, size: impl Fn(&T) -> usize) -> Result<u64, (Refusal, T)> {
+    pub(crate) fn post_newest(
+        &self,
+        item: T,
+        bytes: usize,
+        size: impl Fn(&T) -> usize,
+    ) -> Result<u64, (Refusal, T)> {
         let mut inner = lock(&self.inner);
         let mut pushed_out = Vec::new();
         let refused = loop {
@@ -176,7 +181,11 @@ impl<T> Mailbox<T> {
             Some(Refusal::Closed) => Poll::Ready(Err(Refusal::Closed)),
             Some(refusal) if inner.waiters.len() >= WAITERS => Poll::Ready(Err(refusal)),
             Some(_) => {
-                if !inner.waiters.iter().any(|waker| waker.will_wake(cx.waker())) {
+                if !inner
+                    .waiters
+                    .iter()
+                    .any(|waker| waker.will_wake(cx.waker()))
+                {
                     inner.waiters.push(cx.waker().clone());
                 }
                 Poll::Pending

@@ -61,8 +61,6 @@ mod journal;
 mod label;
 mod limits;
 mod loan;
-#[cfg(all(test, arknet_loom))]
-mod loom;
 mod mailbox;
 mod missed;
 mod owner;
@@ -84,9 +82,7 @@ pub use call::Call;
 pub use cx::Cx;
 pub use dispatch::Ordered;
 pub use drain::{Abandoned, Deadline, DrainReport, Drained};
-pub use error::{
-    Ended, FromLost, Lost, OwnerError, PanicPolicy, Panicked, RejectReason, Rejected,
-};
+pub use error::{Ended, FromLost, Lost, OwnerError, PanicPolicy, Panicked, RejectReason, Rejected};
 pub use group::{Group, GroupJoin};
 pub use groups::GroupReport;
 pub use inlet::{Inlet, InletLimits, Overflow};

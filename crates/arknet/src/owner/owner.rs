@@ -44,7 +44,9 @@ pub struct Owner<W: 'static> {
 
 impl<W> std::fmt::Debug for Owner<W> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Owner").field("cx", &self.cx).finish_non_exhaustive()
+        f.debug_struct("Owner")
+            .field("cx", &self.cx)
+            .finish_non_exhaustive()
     }
 }
 
@@ -177,9 +179,7 @@ impl<W: 'static> Owner<W> {
         let mut report = RunReport::default();
         let mut spin = Spin::new(cadence.spin);
         let mut pacer = match cadence.kind {
-            Kind::Every(period) => {
-                Some(Pacer::new(crate::io::now(), period, cadence.missed))
-            }
+            Kind::Every(period) => Some(Pacer::new(crate::io::now(), period, cadence.missed)),
             Kind::Continuous | Kind::Parked => None,
         };
         loop {
@@ -191,7 +191,9 @@ impl<W: 'static> Owner<W> {
                     bed.sleep(&self.cx.core, pacer.due())?;
                     let (missed, late) = pacer.begin(crate::io::now());
                     let counters = &self.cx.core.counters;
-                    counters.missed.set(counters.missed.get().saturating_add(missed));
+                    counters
+                        .missed
+                        .set(counters.missed.get().saturating_add(missed));
                     counters.lateness.add(late, 1);
                     (missed, late)
                 }
@@ -230,7 +232,10 @@ impl<W: 'static> Owner<W> {
         report: &mut RunReport,
     ) -> Result<(), OwnerError> {
         loop {
-            bed.park(&self.cx.core, Some(self.next_deadline().map_or(until, |next| next.min(until))))?;
+            bed.park(
+                &self.cx.core,
+                Some(self.next_deadline().map_or(until, |next| next.min(until))),
+            )?;
             if crate::io::now() >= until {
                 return Ok(());
             }
@@ -385,9 +390,7 @@ impl<W: 'static> Owner<W> {
         for finaliser in core.finalisers.borrow().iter() {
             report.abandon("finalisers", Some(finaliser.label), 1);
         }
-        core.counters
-            .abandoned
-            .set(report.abandoned_count as u64);
+        core.counters.abandoned.set(report.abandoned_count as u64);
         report.done = core.counters.ran_in_all().saturating_sub(done_before);
         let lanes = core.lanes.borrow().clone();
         core.end();

@@ -28,11 +28,7 @@ impl Bed {
     }
 
     /// Sleeps until something is ready, or the moment has come.
-    pub(crate) fn park<W>(
-        &self,
-        core: &Core<W>,
-        until: Option<Instant>,
-    ) -> Result<(), OwnerError> {
+    pub(crate) fn park<W>(&self, core: &Core<W>, until: Option<Instant>) -> Result<(), OwnerError> {
         if let Some(lanes) = inline_lanes(core) {
             lanes.wait(until, |cx| is_called(core, cx))?;
             core.signal.disarm();

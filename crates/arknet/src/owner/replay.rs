@@ -43,8 +43,13 @@ pub(crate) fn take<W>(
         }
         let until = crate::io::now() + PATIENCE;
         let found = loop {
-            if let Some(node) = find(core, usize::from(next.class), &next.source, next.key, next.payload.as_deref())
-            {
+            if let Some(node) = find(
+                core,
+                usize::from(next.class),
+                &next.source,
+                next.key,
+                next.payload.as_deref(),
+            ) {
                 break Some(node);
             }
             if crate::io::now() >= until {

@@ -163,8 +163,15 @@ where
             self.cx.core.count_rejection();
             return Err(Rejected::new(operation, reason));
         }
-        self.core
-            .submit(&self.cx.core, operation, self.key, self.on_cancel, group, label, then)
+        self.core.submit(
+            &self.cx.core,
+            operation,
+            self.key,
+            self.on_cancel,
+            group,
+            label,
+            then,
+        )
     }
 
     pub(crate) fn inner(&self) -> &Rc<ServiceCore<W, Op, Out>> {
@@ -270,7 +277,10 @@ impl<W, Op, Out> ServiceCore<W, Op, Out> {
 }
 
 impl<W, Op, Out: FromLost> ServiceCore<W, Op, Out> {
-    #[expect(clippy::too_many_arguments, reason = "one call site below the builder methods")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one call site below the builder methods"
+    )]
     fn submit(
         &self,
         core: &Core<W>,
@@ -362,7 +372,10 @@ impl<W, Op, Out> ServiceCore<W, Op, Out> {
     /// Whether it waits still; its waker is brought up to date.
     pub(crate) fn is_queued(&self, number: u64, waker: &Waker) -> bool {
         let mut waiters = self.waiters.borrow_mut();
-        let Ok(at) = waiters.queue.binary_search_by_key(&number, |(number, _)| *number) else {
+        let Ok(at) = waiters
+            .queue
+            .binary_search_by_key(&number, |(number, _)| *number)
+        else {
             return false;
         };
         if let Some((_, known)) = waiters.queue.get_mut(at)
@@ -376,7 +389,10 @@ impl<W, Op, Out> ServiceCore<W, Op, Out> {
     /// Waits no longer. Whoever was told that there is room, and does not use it, passes that on.
     pub(crate) fn leave_queue(&self, number: u64) {
         let mut waiters = self.waiters.borrow_mut();
-        match waiters.queue.binary_search_by_key(&number, |(number, _)| *number) {
+        match waiters
+            .queue
+            .binary_search_by_key(&number, |(number, _)| *number)
+        {
             Ok(at) => drop(waiters.queue.remove(at)),
             Err(_) => {
                 let next = waiters.queue.pop_front();
@@ -422,7 +438,13 @@ impl<W, Op, Out> ServiceCore<W, Op, Out> {
         let (key, on_cancel) = (slot.key, slot.on_cancel);
         slot.member = NONE;
         // A result that has been delivered and not been taken has no completion to come.
-        if matches!(then, Then::Wait { output: Some(_), .. }) {
+        if matches!(
+            then,
+            Then::Wait {
+                output: Some(_),
+                ..
+            }
+        ) {
             slots.try_remove(ticket.slot as usize);
         } else if on_cancel == OnCancel::Withdraw {
             self.dispatch.withdraw(key, ticket);
@@ -441,7 +463,13 @@ impl<W, Op, Out> ServiceCore<W, Op, Out> {
         };
         if core.recording.get() {
             let payload = self.codec.as_ref().map(|codec| (codec.encode)(&output));
-            core.record(self.class, self.name, slot.serial, Some(slot.label), payload);
+            core.record(
+                self.class,
+                self.name,
+                slot.serial,
+                Some(slot.label),
+                payload,
+            );
         }
         if let Then::Wait {
             waker,

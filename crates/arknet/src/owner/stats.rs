@@ -166,7 +166,10 @@ pub(crate) fn snapshot<W>(core: &Core<W>) -> Stats {
         update_time: counters.update_time.snapshot(),
         wait: counters.wait.snapshot(),
         lateness: counters.lateness.snapshot(),
-        missed_ticks: counters.missed.get().saturating_add(core.timers.missed.get()),
+        missed_ticks: counters
+            .missed
+            .get()
+            .saturating_add(core.timers.missed.get()),
         ended_by_operations: counters.hit_operations.get(),
         ended_by_time: counters.hit_time.get(),
         ended_by_source: counters.hit_per_source.get(),
@@ -192,7 +195,9 @@ mod tests {
         let seen = durations.snapshot();
         assert_eq!(seen.count, 1000);
         assert_eq!(seen.most, Duration::from_micros(1000));
-        assert!(seen.median >= Duration::from_micros(500) && seen.median <= Duration::from_micros(1000));
+        assert!(
+            seen.median >= Duration::from_micros(500) && seen.median <= Duration::from_micros(1000)
+        );
         assert!(seen.p99 >= Duration::from_micros(990) && seen.p99 <= seen.most);
     }
 }

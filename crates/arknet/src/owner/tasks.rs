@@ -381,9 +381,10 @@ impl<W> Source<W> for Tasks {
     fn bring_forward(&self, key: u64, _: Option<&[u8]>) -> bool {
         let found = {
             let ready = self.ready.borrow();
-            ready
-                .iter()
-                .position(|task| self.serial_of(*task).is_some_and(|(serial, _)| serial == key))
+            ready.iter().position(|task| {
+                self.serial_of(*task)
+                    .is_some_and(|(serial, _)| serial == key)
+            })
         };
         let mut ready = self.ready.borrow_mut();
         let task = found.and_then(|at| ready.remove(at));
@@ -412,7 +413,10 @@ impl<W> Source<W> for Tasks {
         // Dropped without the borrow: what they drop may come here. Spawning is refused by then.
         let mut entries: Vec<_> = {
             let mut slab = self.slab.borrow_mut();
-            std::mem::take(&mut *slab).into_iter().map(|(_, entry)| entry).collect()
+            std::mem::take(&mut *slab)
+                .into_iter()
+                .map(|(_, entry)| entry)
+                .collect()
         };
         entries.sort_unstable_by_key(|entry| entry.serial);
         for entry in entries {

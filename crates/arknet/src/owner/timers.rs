@@ -222,7 +222,9 @@ impl<W> Timers<W> {
             }
             Some((None, ..)) => {}
             None => {
-                let Some(slot) = self.take(ticket) else { return };
+                let Some(slot) = self.take(ticket) else {
+                    return;
+                };
                 core.leave(slot.member);
                 match slot.action {
                     Action::Once(function) => core.call(slot.label, slot.group, function),
@@ -305,8 +307,8 @@ impl<W> Source<W> for Timers<W> {
             return false;
         };
         if core.recording.get() {
-            let known = slot_of(&mut self.slots.borrow_mut(), ticket)
-                .map(|slot| (slot.serial, slot.label));
+            let known =
+                slot_of(&mut self.slots.borrow_mut(), ticket).map(|slot| (slot.serial, slot.label));
             if let Some((serial, label)) = known {
                 core.record(Class::Timers, "timers", serial, Some(label), None);
             }
@@ -318,9 +320,9 @@ impl<W> Source<W> for Timers<W> {
     fn bring_forward(&self, key: u64, _: Option<&[u8]>) -> bool {
         let mut due = self.due.borrow_mut();
         let mut slots = self.slots.borrow_mut();
-        let found = due.iter().position(|ticket| {
-            slot_of(&mut slots, *ticket).is_some_and(|slot| slot.serial == key)
-        });
+        let found = due
+            .iter()
+            .position(|ticket| slot_of(&mut slots, *ticket).is_some_and(|slot| slot.serial == key));
         let ticket = found.and_then(|at| due.remove(at));
         ticket.map(|ticket| due.push_front(ticket)).is_some()
     }
@@ -405,10 +407,10 @@ impl<W> Future for Sleep<W> {
             None => {
                 // A moment that has passed waits for the next update all the same, so that a loop around it ends.
                 let waker = Action::Wake(cx.waker().clone());
-                let set =
-                    self.core
-                        .timers
-                        .set(&self.core, self.deadline, None, self.label, waker);
+                let set = self
+                    .core
+                    .timers
+                    .set(&self.core, self.deadline, None, self.label, waker);
                 match set {
                     Ok(ticket) => {
                         self.ticket = Some(ticket);

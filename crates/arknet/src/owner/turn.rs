@@ -312,4 +312,3 @@ fn list<W>(core: &Core<W>, place: SourceId, now: Instant) {
         core.remove(place);
     }
 }
-
