@@ -231,7 +231,7 @@ impl<W: 'static> Cx<W> {
         }
         let submitted = service.submit(boxed(work), self.group, label, || {
             Then::Call(Box::new(move |world: &mut W, output| {
-                then(world, opened(output))
+                then(world, opened(output));
             }))
         });
         if let Err(rejected) = submitted {

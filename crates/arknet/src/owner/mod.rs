@@ -63,7 +63,7 @@ mod limits;
 mod loan;
 mod mailbox;
 mod missed;
-mod owner;
+
 mod park;
 mod posts;
 mod replay;
@@ -74,6 +74,7 @@ mod stats;
 mod tasks;
 mod timers;
 mod turn;
+mod update;
 
 pub use budget::{Budget, EndedBy, Reentry, UpdateReport};
 pub use builder::{Builder, Io, ServiceOptions};
@@ -91,8 +92,8 @@ pub use journal::{Codec, Journal, JournalError};
 pub use label::Label;
 pub use limits::Limits;
 pub use missed::Missed;
-pub use owner::{Owner, Ready};
 pub use posts::Poster;
 pub use service::{OnCancel, Service};
 pub use stats::{Distribution, Stats};
 pub use timers::{Sleep, Timer};
+pub use update::{Owner, Ready};

@@ -16,7 +16,7 @@ fn one_chatty_peer_against_nine_hundred_and_ninety_nine_quiet_ones() {
     let limits = InletLimits::new(1 << 20, 1 << 30);
     let chatty = stage
         .inlet("chatty", limits, |world: &mut World, (): ()| {
-            world.chatty += 1
+            world.chatty += 1;
         })
         .unwrap();
     for _ in 0..100_000 {
@@ -26,7 +26,7 @@ fn one_chatty_peer_against_nine_hundred_and_ninety_nine_quiet_ones() {
         .map(|peer| {
             let inlet = stage
                 .inlet("quiet", limits, move |world: &mut World, (): ()| {
-                    world.quiet.push(peer)
+                    world.quiet.push(peer);
                 })
                 .unwrap();
             inlet.try_send((), 1).unwrap();

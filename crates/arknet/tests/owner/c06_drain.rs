@@ -157,7 +157,7 @@ fn a_task_that_does_not_end_is_listed_and_dropped() {
     let mut stage = Stage::<u32>::inline();
     stage
         .spawn_named("waits for ever", async |_| {
-            std::future::pending::<()>().await
+            std::future::pending::<()>().await;
         })
         .unwrap();
     let owner = stage.owner.as_mut().unwrap();

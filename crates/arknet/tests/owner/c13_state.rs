@@ -21,7 +21,7 @@ fn a_callback_spawns_and_submits() {
                 let again = service.clone();
                 service
                     .send("submitted".into(), |world: &mut Vec<String>, text| {
-                        world.extend(text)
+                        world.extend(text);
                     })
                     .unwrap();
                 cx.spawn(async move |cx| {

@@ -82,7 +82,7 @@ fn wakers_work_and_drop_on_any_thread_after_the_owner() {
                     waker.wake_by_ref();
                     std::thread::yield_now();
                 }
-                waker.clone().wake();
+                waker.wake();
             })
         })
         .collect();
@@ -114,7 +114,7 @@ fn everything(io: Io) -> Everything {
     let poster = group.poster();
     let inlet = inner
         .inlet("inlet", InletLimits::default(), |world: &mut u32, ()| {
-            *world += 1
+            *world += 1;
         })
         .unwrap();
     let timer = owner.after(Duration::from_secs(3600), |_| ()).unwrap();
