@@ -54,6 +54,21 @@ fn redis_reply() {
 }
 
 #[test]
+fn mysql_handshake() {
+    replay("mysql_handshake", fuzz_bodies::mysql_handshake::run);
+}
+
+#[test]
+fn mysql_packets() {
+    replay("mysql_packets", fuzz_bodies::mysql_packets::run);
+}
+
+#[test]
+fn mysql_rows() {
+    replay("mysql_rows", fuzz_bodies::mysql_rows::run);
+}
+
+#[test]
 fn redis_request() {
     replay("redis_request", fuzz_bodies::redis_request::run);
 }

@@ -59,6 +59,21 @@ proptest! {
     }
 
     #[test]
+    fn mysql_handshake(input in input()) {
+        fuzz_bodies::mysql_handshake::run(&input);
+    }
+
+    #[test]
+    fn mysql_packets(input in input()) {
+        fuzz_bodies::mysql_packets::run(&input);
+    }
+
+    #[test]
+    fn mysql_rows(input in input()) {
+        fuzz_bodies::mysql_rows::run(&input);
+    }
+
+    #[test]
     fn redis_request(input in input()) {
         fuzz_bodies::redis_request::run(&input);
     }

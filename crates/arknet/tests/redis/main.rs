@@ -7,6 +7,7 @@
 )]
 
 mod client;
+mod failures;
 mod lease;
 mod soak;
 mod subscriber;

@@ -15,6 +15,10 @@ const ROOM: usize = 64 * 1024;
 /// What a read offers while replies come faster than that.
 const MOST_ROOM: usize = 512 * 1024;
 
+/// A buffer that is larger was made for a single large reply, and goes with it: the memory of such a one is not kept for
+/// small ones. One that fits is used again.
+const LARGEST_KEPT: usize = 2 * MOST_ROOM;
+
 /// Below this a buffer is not worth a read.
 const LEAST_ROOM: usize = 16 * 1024;
 
@@ -41,6 +45,8 @@ pub(super) struct Scanned {
 #[derive(Debug)]
 pub(super) struct Incoming {
     buffer: BytesMut,
+    /// The size of the buffer when it was new; what was split off it since still belongs to its memory.
+    allocated: usize,
     /// Bytes at the start of the buffer that are done with.
     done: usize,
     scanner: Scanner,
@@ -57,6 +63,7 @@ impl Incoming {
     /// With what has arrived behind the handshake.
     pub(super) fn new(limits: ReplyLimits, buffer: BytesMut) -> Self {
         Self {
+            allocated: buffer.capacity(),
             buffer,
             done: 0,
             scanner: Scanner::new(limits),
@@ -88,14 +95,19 @@ impl Incoming {
                 .needed(received)
                 .clamp(self.room, most.max(self.room)),
         };
-        if self.buffer.try_reclaim(wanted) {
-            return;
+        if !self.buffer.try_reclaim(wanted) {
+            self.renew(wanted);
         }
-        let mut fresh = self.lend(received + wanted);
+    }
+
+    /// Goes on in another buffer.
+    fn renew(&mut self, wanted: usize) {
+        let mut fresh = self.lend(self.buffer.len() + wanted);
         fresh.extend_from_slice(&self.buffer);
+        let allocated = std::mem::replace(&mut self.allocated, fresh.capacity());
         let mut old = std::mem::replace(&mut self.buffer, fresh);
         old.clear();
-        if self.retired.len() < RETIRED {
+        if allocated <= LARGEST_KEPT && self.retired.len() < RETIRED {
             self.retired.push_back(old);
         }
     }
@@ -107,11 +119,9 @@ impl Incoming {
                 break;
             };
             if old.try_reclaim(capacity) {
-                // What a single large reply needed is not kept.
-                if old.capacity() <= 2 * MOST_ROOM {
-                    return old;
-                }
-            } else if !old.try_reclaim(1) {
+                return old;
+            }
+            if !old.try_reclaim(1) {
                 self.retired.push_back(old);
             }
         }
@@ -197,8 +207,12 @@ impl Incoming {
     /// The wave has been dealt with.
     #[inline]
     pub(super) fn settle(&mut self) {
-        if self.shared.take().is_some() {
-            self.done = 0;
+        if self.shared.take().is_none() {
+            return;
+        }
+        self.done = 0;
+        if self.allocated > LARGEST_KEPT {
+            self.renew(ROOM);
         }
     }
 
