@@ -27,7 +27,7 @@ const LANES_GRACE: Duration = Duration::from_millis(100);
 /// How long a drain sleeps at most before it looks again: for what no queue of the owner tells of.
 const DRAIN_LOOK: Duration = Duration::from_millis(10);
 
-/// Owns the turns of a world of type `W`: see the [module](self).
+/// Owns the turns of a world of type `W`: see the [module](crate::owner).
 ///
 /// It belongs to the thread that made it. What can be asked for from callbacks and tasks, too, is on [`Cx`], which it
 /// dereferences to.
