@@ -129,14 +129,6 @@ struct Entry {
     waker: Waker,
 }
 
-/// See [`Executor`].
-#[derive(Default)]
-struct Spare {
-    ready: VecDeque<TaskRef>,
-    spawned: Vec<Task>,
-    woken: Vec<TaskRef>,
-}
-
 /// The tasks of one lane, and their sockets.
 pub(super) struct Executor {
     tasks: Slab<Entry>,
@@ -144,8 +136,10 @@ pub(super) struct Executor {
     local: Option<Box<Local>>,
     remote: Arc<Remote>,
     driver: Option<Waker>,
-    /// Emptied storage, to be exchanged for what has come.
-    spare: Spare,
+    /// Empty storage for what other threads wake.
+    woken: Vec<TaskRef>,
+    /// Empty storage for what becomes ready in a round.
+    ready: VecDeque<TaskRef>,
     /// The reactor's descriptor, on which the runtime sleeps.
     #[cfg(target_os = "linux")]
     watched: tokio::io::unix::AsyncFd<Arc<std::os::fd::OwnedFd>>,
@@ -164,7 +158,8 @@ impl Executor {
             tasks: Slab::new(),
             generation: 0,
             driver: None,
-            spare: Spare::default(),
+            woken: Vec::new(),
+            ready: VecDeque::new(),
             #[cfg(target_os = "linux")]
             watched: crate::io::tokio::watch(reactor.descriptor().clone())?,
             local: Some(Local::new(
@@ -229,23 +224,24 @@ impl Executor {
             return;
         }
         self.remote.news.swap(false, Ordering::AcqRel);
-        let mut spawned = std::mem::take(&mut self.spare.spawned);
-        let mut woken = std::mem::take(&mut self.spare.woken);
-        {
+        // Exchanged for the storage of the last time: being woken allocates nothing.
+        let mut woken = std::mem::take(&mut self.woken);
+        let spawned = {
             let mut queue = lock(&self.remote.queue);
-            std::mem::swap(&mut queue.spawned, &mut spawned);
             std::mem::swap(&mut queue.woken, &mut woken);
-        }
-        let mut ready = std::mem::take(&mut self.spare.ready);
-        ready.extend(spawned.drain(..).map(|task| self.insert(task)));
-        ready.extend(woken.drain(..));
-        Local::with(|local| local.ready.borrow_mut().append(&mut ready));
-        ready.clear();
-        self.spare = Spare {
-            ready,
-            spawned,
-            woken,
+            std::mem::take(&mut queue.spawned)
         };
+        let spawned = spawned
+            .into_iter()
+            .map(|task| self.insert(task))
+            .collect::<Vec<_>>();
+        Local::with(|local| {
+            local
+                .ready
+                .borrow_mut()
+                .extend(spawned.into_iter().chain(woken.drain(..)));
+        });
+        self.woken = woken;
     }
 
     fn insert(&mut self, future: Task) -> TaskRef {
@@ -275,7 +271,8 @@ impl Executor {
     /// Runs what was ready when it began; says whether more is. The queue is taken as a whole, so that a turn does not
     /// look for the thread's slot more often than it must.
     fn run_ready(&mut self) -> bool {
-        let mut batch = std::mem::take(&mut self.spare.ready);
+        // Exchanged for the storage of the last round: waking another task of the lane allocates nothing.
+        let mut batch = std::mem::take(&mut self.ready);
         Local::with(|local| std::mem::swap(&mut *local.ready.borrow_mut(), &mut batch));
         for _ in 0..TURNS_PER_ROUND {
             let Some(task) = batch.pop_front() else { break };
@@ -291,8 +288,7 @@ impl Executor {
             }
             !ready.is_empty()
         });
-        batch.clear();
-        self.spare.ready = batch;
+        self.ready = batch;
         more.unwrap_or(false)
     }
 
