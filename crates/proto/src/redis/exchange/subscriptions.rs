@@ -382,10 +382,24 @@ impl<T> Subscriptions<T> {
             };
             self.advance();
         } else if verb == Verb::Unsubscribe && self.active.contains(&key) {
-            // The server has taken it away: in a cluster the slot has moved. Perhaps it can be had again.
-            encode(Verb::Subscribe, kind, std::slice::from_ref(&key.1), wire);
-            self.flights.push_back(Flight::Resume { kind, name: key.1 });
+            self.resume(key, wire);
         }
+    }
+
+    /// The server has taken a name away: in a cluster the slot has moved. Perhaps it can be had again, unless the
+    /// application is about to give it up.
+    fn resume(&mut self, key: (SubscriptionKind, Bytes), wire: &mut Vec<u8>) {
+        let (kind, name) = &key;
+        let given_up = |call: &Call<T>| {
+            call.verb == Verb::Unsubscribe && call.kind == *kind && call.names.contains(name)
+        };
+        if self.calls().any(given_up) {
+            self.active.remove(&key);
+            return;
+        }
+        encode(Verb::Subscribe, *kind, std::slice::from_ref(name), wire);
+        let (kind, name) = key;
+        self.flights.push_back(Flight::Resume { kind, name });
     }
 
     /// One more name of the first flight is confirmed.

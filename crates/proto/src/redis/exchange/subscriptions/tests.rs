@@ -1,5 +1,7 @@
 //! Stories of a subscriber and a server.
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::redis::{ReplyLimits, Scanner};
 
@@ -270,6 +272,22 @@ fn a_name_that_the_server_takes_away_is_asked_for_again() {
 }
 
 #[test]
+fn a_name_that_is_about_to_be_given_up_is_not_asked_for_again() {
+    let mut story = Story::default();
+    story.connect();
+    story.subscribe(Shard, &["s"], 1);
+    story.subscribe(Shard, &["t"], 2);
+    story.unsubscribe(Shard, &["s"], 3);
+    story.push(&["ssubscribe", "s", "1"]);
+    story.push(&["sunsubscribe", "s", "0"]);
+    assert!(story.sent().is_empty());
+    story.push(&["ssubscribe", "t", "1"]);
+    story.push(&["sunsubscribe", "s", "1"]);
+    assert_eq!(story.events(), [Confirmed(1), Confirmed(2), Confirmed(3)]);
+    assert_eq!(story.machine.len(), 1);
+}
+
+#[test]
 fn an_unasked_confirmation_beside_an_asked_one_does_no_harm() {
     let mut story = Story::default();
     story.connect();
@@ -328,4 +346,209 @@ fn pushes_of_other_kinds_are_for_nobody() {
     assert_eq!(story.hear(">0\r\n"), Ok(Said::Nothing));
     assert_eq!(story.hear("+OK\r\n"), Err(Unexpected));
     assert_eq!(story.hear("-ERR out of the blue\r\n"), Err(Unexpected));
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Subscribe(SubscriptionKind, Vec<u8>),
+    Unsubscribe(SubscriptionKind, Vec<u8>),
+    /// The server deals with so many commands.
+    Serve(usize),
+    Publish(u8),
+    /// The server takes a name away.
+    Take(SubscriptionKind, u8),
+    Lose,
+    Connect,
+}
+
+/// Of eight names, the server refuses the last.
+const NAMES: u8 = 8;
+const REFUSED: &str = "n7";
+
+fn kind() -> impl Strategy<Value = SubscriptionKind> {
+    prop_oneof![Just(Channel), Just(Pattern), Just(Shard)]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let list = || prop::collection::vec(0..NAMES, 0..4);
+    prop_oneof![
+        3 => (kind(), list()).prop_map(|(kind, list)| Step::Subscribe(kind, list)),
+        2 => (kind(), list()).prop_map(|(kind, list)| Step::Unsubscribe(kind, list)),
+        4 => (1..4_usize).prop_map(Step::Serve),
+        2 => (0..NAMES).prop_map(Step::Publish),
+        1 => (kind(), 0..NAMES).prop_map(|(kind, name)| Step::Take(kind, name)),
+        1 => Just(Step::Lose),
+        2 => Just(Step::Connect),
+    ]
+}
+
+/// A server of one client, and what both have agreed on.
+#[derive(Default)]
+struct Model {
+    story: Story,
+    /// Commands that the server has not dealt with.
+    commands: VecDeque<String>,
+    subscribed: BTreeSet<(SubscriptionKind, String)>,
+    /// What must be subscribed to when everything has been dealt with.
+    wanted: BTreeSet<(SubscriptionKind, String)>,
+    connected: bool,
+    /// Messages are held back until this is over.
+    restoring: bool,
+    /// Who has been told nothing yet.
+    waiting: BTreeSet<u32>,
+    next: u32,
+}
+
+impl Model {
+    fn gather(&mut self) {
+        let sent = self.story.sent();
+        self.commands.extend(sent);
+        for event in self.story.events() {
+            match event {
+                Confirmed(token) | Refused(token, _) => {
+                    assert!(self.waiting.remove(&token), "told twice: {token}");
+                }
+                Restored => self.restoring = false,
+                Resumed(..) => {}
+                Withdrawn(_, name, _) => panic!("withdrawn: {name:?}"),
+            }
+        }
+    }
+
+    fn names(list: &[u8]) -> Vec<String> {
+        list.iter().map(|number| format!("n{number}")).collect()
+    }
+
+    fn call(&mut self, verb: Verb, kind: SubscriptionKind, list: &[u8]) {
+        let list = Self::names(list);
+        let refs: Vec<&str> = list.iter().map(String::as_str).collect();
+        let token = self.next;
+        self.next += 1;
+        self.waiting.insert(token);
+        let keys = list.iter().map(|name| (kind, name.clone()));
+        let sent = if verb == Verb::Subscribe {
+            if !list.iter().any(|name| name == REFUSED) {
+                self.wanted.extend(keys);
+            }
+            self.story.subscribe(kind, &refs, token)
+        } else {
+            keys.for_each(|key| {
+                self.wanted.remove(&key);
+            });
+            self.story.unsubscribe(kind, &refs, token)
+        };
+        self.commands.extend(sent);
+        self.gather();
+    }
+
+    fn serve(&mut self) {
+        let Some(command) = self.commands.pop_front() else {
+            return;
+        };
+        let mut words = command.split(' ');
+        let verb = words.next().unwrap().to_lowercase();
+        let kind = match verb.as_str() {
+            "psubscribe" | "punsubscribe" => Pattern,
+            "ssubscribe" | "sunsubscribe" => Shard,
+            _ => Channel,
+        };
+        let list: Vec<&str> = words.collect();
+        if !verb.contains("unsubscribe") && list.contains(&REFUSED) {
+            self.story.hear("-NOPERM no\r\n").unwrap();
+            self.gather();
+            return;
+        }
+        for name in list {
+            let key = (kind, name.to_owned());
+            if verb.contains("unsubscribe") {
+                self.subscribed.remove(&key);
+            } else {
+                self.subscribed.insert(key);
+            }
+            self.story.push(&[&verb, name, "1"]);
+            self.gather();
+        }
+    }
+
+    fn publish(&mut self, number: u8) {
+        let name = format!("n{number}");
+        if !self.connected || !self.subscribed.contains(&(Channel, name.clone())) {
+            return;
+        }
+        let heard = self.story.push(&["message", &name, "x"]);
+        if self.restoring {
+            assert_eq!(heard, Said::Missed);
+        } else {
+            assert_eq!(heard, Said::Message(name, None, "x".into()));
+        }
+    }
+
+    fn take(&mut self, kind: SubscriptionKind, number: u8) {
+        let name = format!("n{number}");
+        if !self.connected || !self.subscribed.remove(&(kind, name.clone())) {
+            return;
+        }
+        let verb = match kind {
+            Channel => "unsubscribe",
+            Pattern => "punsubscribe",
+            Shard => "sunsubscribe",
+        };
+        self.story.push(&[verb, &name, "1"]);
+        self.gather();
+    }
+
+    fn lose(&mut self) {
+        if std::mem::take(&mut self.connected) {
+            self.story.machine.handle_lost();
+            self.commands.clear();
+            self.subscribed.clear();
+            self.restoring = false;
+            self.gather();
+        }
+    }
+
+    fn connect(&mut self) {
+        if !std::mem::replace(&mut self.connected, true) {
+            self.restoring = !self.story.machine.is_empty();
+            let sent = self.story.connect();
+            self.commands.extend(sent);
+            self.gather();
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn whatever_happens_the_server_and_the_caller_agree_in_the_end(
+        steps in prop::collection::vec(step(), 1..100),
+    ) {
+        let mut model = Model::default();
+        for step in steps {
+            match step {
+                Step::Subscribe(kind, list) => model.call(Verb::Subscribe, kind, &list),
+                Step::Unsubscribe(kind, list) => model.call(Verb::Unsubscribe, kind, &list),
+                Step::Serve(count) => (0..count).for_each(|_| model.serve()),
+                Step::Publish(number) => model.publish(number),
+                Step::Take(kind, number) => model.take(kind, number),
+                Step::Lose => model.lose(),
+                Step::Connect => model.connect(),
+            }
+        }
+        model.connect();
+        for _ in 0..10_000 {
+            model.serve();
+        }
+        prop_assert!(model.commands.is_empty() && !model.story.machine.awaits_reply());
+        prop_assert!(model.waiting.is_empty(), "{:?} were not told", model.waiting);
+        prop_assert!(!model.restoring);
+        let active: BTreeSet<(SubscriptionKind, String)> = model
+            .story
+            .machine
+            .active
+            .iter()
+            .map(|(kind, name)| (*kind, text(name)))
+            .collect();
+        prop_assert_eq!(&active, &model.subscribed);
+        prop_assert_eq!(&active, &model.wanted);
+    }
 }
