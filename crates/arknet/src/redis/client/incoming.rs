@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use arknet_proto::redis::{FrameKind, ProtocolError, ReplyLimits, Scanner};
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 
 use super::slot::{LARGE, Wave};
 
@@ -15,9 +15,8 @@ const ROOM: usize = 64 * 1024;
 /// What a read offers while replies come faster than that.
 const MOST_ROOM: usize = 512 * 1024;
 
-/// A buffer that is larger was made for a single large reply, and goes with it: the memory of such a one is not kept for
-/// small ones. One that fits is used again.
-const LARGEST_KEPT: usize = 2 * MOST_ROOM;
+/// A buffer that is larger served a large reply, and is given back to the system afterwards.
+const KEPT: usize = 2 * MOST_ROOM;
 
 /// Below this a buffer is not worth a read.
 const LEAST_ROOM: usize = 16 * 1024;
@@ -45,7 +44,7 @@ pub(super) struct Scanned {
 #[derive(Debug)]
 pub(super) struct Incoming {
     buffer: BytesMut,
-    /// The size of the buffer when it was new; what was split off it since still belongs to its memory.
+    /// The size that it was made with.
     allocated: usize,
     /// Bytes at the start of the buffer that are done with.
     done: usize,
@@ -79,35 +78,39 @@ impl Incoming {
     /// The buffer, with room for a read.
     #[inline]
     pub(super) fn buffer(&mut self) -> &mut BytesMut {
-        if self.buffer.capacity() - self.buffer.len() < LEAST_ROOM {
+        let room = self.buffer.capacity() - self.buffer.len();
+        if room < LEAST_ROOM {
             self.make_room();
         }
         &mut self.buffer
     }
 
+    #[cold]
     fn make_room(&mut self) {
         let received = self.buffer.len();
-        let most = received.max(ROOM).saturating_mul(GROWTH);
-        let wanted = match self.scanner.is_idle() {
-            true => self.room,
-            false => self
-                .scanner
-                .needed(received)
-                .clamp(self.room, most.max(self.room)),
+        let wanted = if self.scanner.is_idle() {
+            self.room
+        } else {
+            // A reply whose size is known gets its room in steps of what has come of it; another one doubles, so that
+            // neither is moved often.
+            let most = received.max(ROOM).saturating_mul(GROWTH);
+            let needed = self.scanner.needed(received);
+            needed.min(most).max(received).max(self.room)
         };
         if !self.buffer.try_reclaim(wanted) {
-            self.renew(wanted);
+            self.replace(received.saturating_add(wanted));
         }
     }
 
     /// Goes on in another buffer.
-    fn renew(&mut self, wanted: usize) {
-        let mut fresh = self.lend(self.buffer.len() + wanted);
+    fn replace(&mut self, capacity: usize) {
+        let mut fresh = self.lend(capacity);
         fresh.extend_from_slice(&self.buffer);
-        let allocated = std::mem::replace(&mut self.allocated, fresh.capacity());
         let mut old = std::mem::replace(&mut self.buffer, fresh);
+        let allocated = std::mem::replace(&mut self.allocated, self.buffer.capacity());
         old.clear();
-        if allocated <= LARGEST_KEPT && self.retired.len() < RETIRED {
+        // What a single large reply needed is not kept.
+        if allocated <= KEPT && self.retired.len() < RETIRED {
             self.retired.push_back(old);
         }
     }
@@ -121,7 +124,8 @@ impl Incoming {
             if old.try_reclaim(capacity) {
                 return old;
             }
-            if !old.try_reclaim(1) {
+            // One that is free and too small has served.
+            if !old.try_reclaim(ROOM) {
                 self.retired.push_back(old);
             }
         }
@@ -207,12 +211,8 @@ impl Incoming {
     /// The wave has been dealt with.
     #[inline]
     pub(super) fn settle(&mut self) {
-        if self.shared.take().is_none() {
-            return;
-        }
-        self.done = 0;
-        if self.allocated > LARGEST_KEPT {
-            self.renew(ROOM);
+        if self.shared.take().is_some() {
+            self.done = 0;
         }
     }
 
@@ -222,8 +222,14 @@ impl Incoming {
         if self.done >= self.buffer.len() {
             self.buffer.clear();
         } else if self.done > 0 {
-            bytes::Buf::advance(&mut self.buffer, self.done);
+            self.buffer.advance(self.done);
         }
         self.done = 0;
+        if self.allocated > KEPT && self.buffer.len() <= ROOM && self.scanner.is_idle() {
+            self.replace(self.room);
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

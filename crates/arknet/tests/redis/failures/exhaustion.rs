@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use arknet::Lanes;
 use arknet::pool::PoolConfig;
 use arknet::redis::{Backoff, Error, Pool, cmd};
+use arknet::{Lanes, Outcome};
 use arknet_testkit::need;
 use arknet_testkit::proxy::{Direction, FaultProxy, Plan};
 use arknet_testkit::servers::redis::{Options, RedisServer};
@@ -14,16 +14,17 @@ use super::{Chance, poll_and_drop};
 use crate::support::{PATIENCE, config, on_a_lane, until};
 
 const NAME: &str = "counted-pool";
-const TASKS: u64 = 1_000;
-const ACQUIRES: u64 = 100;
+const TASKS: u64 = 200;
+const ACQUIRES: u64 = 500;
 
 /// Connects of which the proxy drops every tenth.
 const CONNECTS: usize = 4_000;
 
-fn small(proxy: &FaultProxy, lanes: &Lanes) -> Pool {
+/// Four connections, and so many who wait.
+fn four(queue: usize, proxy: &FaultProxy, lanes: &Lanes) -> Pool {
     let bounds = PoolConfig::new()
         .max_connections(4)
-        .queue(8)
+        .queue(queue)
         .acquire_timeout(Duration::from_millis(20))
         .backoff(Backoff {
             first: Duration::from_millis(1),
@@ -45,12 +46,8 @@ async fn come_and_go(pool: &Pool, seed: u64) {
         let mut lease = match acquired {
             Some(Ok(lease)) => lease,
             Some(Err(error)) => {
-                let allowed = error.is_timeout() || matches!(error, Error::Full { limit: 8, .. });
-                assert!(
-                    allowed || error.outcome() == arknet::Outcome::NotSent,
-                    "{error}"
-                );
-                tokio::task::yield_now().await;
+                // It took too long, or there is no connection, and that took too long.
+                assert_eq!(error.outcome(), Outcome::NotSent, "{error}");
                 continue;
             }
             None => continue,
@@ -59,8 +56,7 @@ async fn come_and_go(pool: &Pool, seed: u64) {
         let echo = lease.run(cmd::<String>("ECHO").arg(&said));
         let polls = chance.below(6);
         if let Some(heard) = poll_and_drop(echo, polls).await {
-            // It may have been cut before anything was sent.
-            assert!(heard.is_err() || heard.unwrap() == said);
+            assert_eq!(heard.unwrap(), said);
         }
         if chance.below(64) == 0 {
             lease.discard();
@@ -91,13 +87,14 @@ fn a_hundred_thousand_cancelled_acquires_lose_no_connection_while_connects_fail(
         proxy.set_nth(number, Direction::ToServer, Plan::cut_after(0));
     }
     on_a_lane(async |lanes| {
-        let pool = small(&proxy, lanes);
+        let pool = four(TASKS as usize, &proxy, lanes);
         let start = Instant::now();
         join_all((0..TASKS).map(|task| come_and_go(&pool, task))).await;
         counts_agree(&pool, &server).await;
         let stats = pool.stats().pool;
         println!("{:?}: {stats:?}", start.elapsed());
-        assert!(stats.connects_failed > 0 && stats.cancelled > 0 && stats.queue_full > 0);
+        assert!(stats.connects_failed > 0 && stats.cancelled > 0 && stats.discarded > 0);
+        assert_eq!(stats.queue_full, 0);
         let mut lease = pool.acquire_within(PATIENCE).await.unwrap();
         lease.run(cmd::<()>("PING")).await.unwrap();
         drop(lease);
@@ -111,7 +108,7 @@ fn one_waiter_too_many_is_refused_at_once() {
     let server = need!(RedisServer::start(Options::default()));
     let proxy = FaultProxy::start(server.addr()).unwrap();
     on_a_lane(async |lanes| {
-        let pool = small(&proxy, lanes);
+        let pool = four(8, &proxy, lanes);
         let mut leases = Vec::new();
         for _ in 0..4 {
             leases.push(pool.acquire_within(PATIENCE).await.unwrap());

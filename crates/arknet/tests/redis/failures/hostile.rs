@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::net::TcpStream;
+use std::sync::Arc;
 
 use arknet::pool::PoolConfig;
 use arknet::redis::{Client, ErrorKind, Pool, Value, cmd};
@@ -32,9 +33,9 @@ fn heads() -> Vec<Vec<u8>> {
     heads
 }
 
-fn hostile() -> Fake {
-    Fake::start(|| {
-        let heads = heads();
+fn hostile(heads: Arc<Vec<Vec<u8>>>) -> Fake {
+    Fake::start(move || {
+        let heads = heads.clone();
         move |words: &[Vec<u8>], stream: &mut TcpStream| {
             let number: usize = std::str::from_utf8(&words[1]).unwrap().parse().unwrap();
             // Whoever has understood it has gone.
@@ -45,8 +46,9 @@ fn hostile() -> Fake {
 
 #[test]
 fn a_hostile_head_is_refused_for_little_memory() {
-    let fake = hostile();
-    let count = heads().len();
+    let heads = Arc::new(heads());
+    let count = heads.len();
+    let fake = hostile(heads);
     on_a_lane(async |lanes| {
         let client = Client::connect(config(fake.address()), lanes)
             .await
