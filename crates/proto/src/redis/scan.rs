@@ -297,13 +297,11 @@ impl Scanner {
             if value < 4 {
                 return Err(ProtocolError::InvalidLength { of });
             }
+            self.payload_end(at + 1 + len, value)?;
             match text.get(len..).and_then(|payload| payload.get(3)) {
                 Some(b':') => {}
                 Some(_) => return Err(ProtocolError::Invalid { of }),
-                None => {
-                    self.payload_end(at + 1 + len, value)?;
-                    return Ok(Step::More);
-                }
+                None => return Ok(Step::More),
             }
         }
         self.payload(buffer, at, text, of)
