@@ -12,19 +12,14 @@ const SECURE: &str = "rediss://";
 
 /// What to measure.
 #[derive(Debug, clap::Args)]
-#[group(id = "server", required = true, multiple = false, args = ["url", "embedded"])]
 pub(crate) struct Args {
     /// The database.
     #[arg(long, value_enum, default_value_t = Engine::Redis)]
     engine: Engine,
-    /// The server, such as redis://127.0.0.1:6379.
-    #[arg(long, value_name = "URL")]
-    url: Option<String>,
-    /// A server of the lab's own, started for this run in a process of its own.
-    #[arg(long)]
-    embedded: bool,
+    #[command(flatten)]
+    server: ServerArgs,
     /// Speak TLS, as a URL that begins with rediss:// does.
-    #[arg(long, requires = "url")]
+    #[arg(long, conflicts_with = "embedded")]
     tls: bool,
     /// What the requests go through.
     #[arg(long, value_enum, default_value_t = Api::Client)]
@@ -55,13 +50,25 @@ pub(crate) struct Args {
     warmup_operations: u64,
 }
 
+/// Whose server answers.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct ServerArgs {
+    /// The server, such as redis://127.0.0.1:6379.
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// A server of the lab's own, started for this run in a process of its own.
+    #[arg(long)]
+    embedded: bool,
+}
+
 impl Args {
     /// What is asked for.
     ///
     /// # Errors
     /// When this program cannot be found, which is the embedded server too.
     pub(crate) fn config(&self) -> std::io::Result<DatabaseConfig> {
-        let server = match &self.url {
+        let server = match &self.server.url {
             Some(url) => Server::Url(self.secured(url)),
             None => Server::Embedded(std::env::current_exe()?),
         };

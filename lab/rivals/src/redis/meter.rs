@@ -16,6 +16,12 @@ use crate::sample::Sample;
 
 use super::load::Load;
 
+/// How long a measured phase may wait for its first operation.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How often it looks meanwhile.
+const TICK: Duration = Duration::from_millis(10);
+
 /// What the tasks of a run share.
 #[derive(Debug)]
 pub(crate) struct Meter {
@@ -65,7 +71,12 @@ impl Meter {
                 thread::sleep(warmup);
                 let begin = meter.stamp();
                 thread::sleep(measured);
-                let end = meter.stamp();
+                let mut end = meter.stamp();
+                // On a machine with much else to do, the phase goes on until it can say something.
+                while end.operations == begin.operations && end.at < begin.at + PATIENCE {
+                    thread::sleep(TICK);
+                    end = meter.stamp();
+                }
                 meter.stopped.store(true, Ordering::Relaxed);
                 (begin, end)
             })

@@ -32,6 +32,7 @@ use crate::{cli, print, rounds};
 
 /// A comparison of Redis clients.
 #[derive(Debug, Args)]
+#[group(skip)]
 pub(crate) struct Comparison {
     #[command(flatten)]
     how: cli::Comparison,

@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// One phase of a run.
 #[derive(Debug)]
-pub struct Phase {
+pub(super) struct Phase {
     tickets: u64,
     taken: AtomicU64,
     failed: AtomicBool,
@@ -38,20 +38,20 @@ struct Board {
 
 /// What came of a phase.
 #[derive(Debug)]
-pub struct Total {
+pub(super) struct Total {
     /// Operations whose reply was right.
-    pub operations: u64,
+    pub(super) operations: u64,
     /// Operations that failed, or whose reply was wrong.
-    pub errors: u64,
+    pub(super) errors: u64,
     /// The first failure.
-    pub error: Option<String>,
+    pub(super) error: Option<String>,
     /// Response times of the right ones.
-    pub latency: Latency,
+    pub(super) latency: Latency,
 }
 
 impl Phase {
     /// A phase of so many operations for so many workers.
-    pub fn new(operations: u64, workers: usize) -> Arc<Self> {
+    pub(super) fn new(operations: u64, workers: usize) -> Arc<Self> {
         Arc::new(Phase {
             tickets: operations,
             taken: AtomicU64::new(0),
@@ -68,7 +68,7 @@ impl Phase {
     }
 
     /// A worker of this phase; it ends when it is dropped.
-    pub fn worker(self: &Arc<Self>, payload: usize) -> Worker {
+    pub(super) fn worker(self: &Arc<Self>, payload: usize) -> Worker {
         let mut bytes = vec![0; payload];
         for (byte, n) in bytes.iter_mut().zip(0_usize..) {
             // Every value of a byte, line ends and zeros among them.
@@ -87,7 +87,7 @@ impl Phase {
 
     /// Waits for the end of all workers, or until nothing has completed for 20 s: then what is
     /// missing counts as one error.
-    pub fn wait(&self) -> Total {
+    pub(super) fn wait(&self) -> Total {
         let mut seen = (0, Instant::now());
         let mut board = self.board();
         while board.working > 0 {
@@ -119,7 +119,7 @@ impl Phase {
 
 /// One of the operations that may be outstanding.
 #[derive(Debug)]
-pub struct Worker {
+pub(super) struct Worker {
     phase: Arc<Phase>,
     payload: Vec<u8>,
     begun: Instant,
@@ -131,7 +131,7 @@ pub struct Worker {
 
 impl Worker {
     /// Begins an operation; `false` when there are none left, or one has failed.
-    pub fn begin(&mut self) -> bool {
+    pub(super) fn begin(&mut self) -> bool {
         if self.phase.failed.load(Ordering::Relaxed) {
             return false;
         }
@@ -147,12 +147,15 @@ impl Worker {
     }
 
     /// What the operation that was begun sends and wants back.
-    pub fn payload(&self) -> &[u8] {
+    pub(super) fn payload(&self) -> &[u8] {
         &self.payload
     }
 
     /// Ends the operation; says whether it was right.
-    pub fn end<R: AsRef<[u8]>, E: std::fmt::Display>(&mut self, reply: Result<R, E>) -> bool {
+    pub(super) fn end<R: AsRef<[u8]>, E: std::fmt::Display>(
+        &mut self,
+        reply: Result<R, E>,
+    ) -> bool {
         let time = self.begun.elapsed();
         match reply {
             Ok(reply) if reply.as_ref() == self.payload => {
@@ -170,7 +173,7 @@ impl Worker {
     }
 
     /// Ends the operation as failed, and with it the phase: a run with an error is invalid anyway.
-    pub fn fail(&mut self, error: String) {
+    pub(super) fn fail(&mut self, error: String) {
         self.errors += 1;
         self.error.get_or_insert(error);
         self.phase.failed.store(true, Ordering::Relaxed);

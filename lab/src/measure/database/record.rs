@@ -67,20 +67,20 @@ pub struct DatabaseMeasurement {
 
 /// What was seen of the measured operations.
 #[derive(Debug, Default)]
-pub struct Observed {
+pub(super) struct Observed {
     /// Seconds on the wall.
-    pub elapsed: f64,
+    pub(super) elapsed: f64,
     /// Processor time of the process; `None` where the system does not say.
-    pub usage: Option<Usage>,
+    pub(super) usage: Option<Usage>,
     /// Processor seconds by thread role.
-    pub roles: Roles,
+    pub(super) roles: Roles,
     /// The process' largest resident size, in bytes.
-    pub peak_rss: Option<u64>,
+    pub(super) peak_rss: Option<u64>,
 }
 
 impl DatabaseMeasurement {
     /// The result of a run that came to its end, valid or not.
-    pub fn new(
+    pub(super) fn new(
         config: &DatabaseConfig,
         warmup: &Total,
         measured: &Total,

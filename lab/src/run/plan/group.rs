@@ -210,7 +210,6 @@ impl DatabaseGroup {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::run::plan::Plan;
 
     #[test]
