@@ -20,7 +20,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use arknet::Lanes;
-use arknet::redis::{Client, Config, cmd, commands::strings::get};
+use arknet::redis::commands::strings::get;
+use arknet::redis::{Client, Config, cmd, pipeline};
 
 const SHAPES: [&str; 5] = ["sequential", "64", "512", "pipeline", "16k"];
 const LANES: [&str; 3] = ["current", "lane", "threads"];
@@ -181,6 +182,16 @@ async fn load(lanes: &Lanes, client: &Client, shape: &str, tasks: usize, time: D
 
 async fn once(client: &Client, shape: &str) -> u64 {
     match shape {
+        "pipeline" => {
+            let gets = pipeline().extend((0..100).map(|_| get::<Vec<u8>>("key")));
+            let values = client.run(gets).await;
+            assert!(
+                values
+                    .iter()
+                    .all(|value| value.as_ref().unwrap().len() == 5)
+            );
+            100
+        }
         "16k" => {
             let value = client.run(get::<Vec<u8>>("key")).await.unwrap();
             assert_eq!(value.len(), 16 * 1024);

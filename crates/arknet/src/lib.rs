@@ -8,9 +8,13 @@ mod endpoint;
 mod error;
 mod io;
 mod link;
+#[cfg(feature = "owner")]
+pub mod owner;
 pub mod pool;
 #[cfg(feature = "redis")]
 pub mod redis;
+#[cfg(feature = "owner")]
+mod sync;
 #[cfg(feature = "tcp")]
 pub mod tcp;
 #[cfg(feature = "tls")]

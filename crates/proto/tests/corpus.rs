@@ -49,6 +49,26 @@ fn inbound() {
 }
 
 #[test]
+fn redis_reply() {
+    replay("redis_reply", fuzz_bodies::redis_reply::run);
+}
+
+#[test]
+fn mysql_handshake() {
+    replay("mysql_handshake", fuzz_bodies::mysql_handshake::run);
+}
+
+#[test]
+fn mysql_packets() {
+    replay("mysql_packets", fuzz_bodies::mysql_packets::run);
+}
+
+#[test]
+fn mysql_rows() {
+    replay("mysql_rows", fuzz_bodies::mysql_rows::run);
+}
+
+#[test]
 fn redis_request() {
     replay("redis_request", fuzz_bodies::redis_request::run);
 }

@@ -17,6 +17,29 @@ fn input() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(bytes, 0..800)
 }
 
+/// Bytes of which replies consist: others end a stream at once.
+fn replies() -> impl Strategy<Value = Vec<u8>> {
+    let bytes = prop::sample::select(&b"$*:+-_,#(!=%~|>0123\r\nabtf.e"[..]);
+    let word = prop_oneof![
+        bytes.prop_map(|byte| vec![byte]),
+        Just(b"\r\n".to_vec()),
+        Just(b"$1\r\na\r\n".to_vec()),
+        Just(b":1\r\n".to_vec()),
+        Just(b"*2\r\n".to_vec()),
+        Just(b"%1\r\n".to_vec()),
+        Just(b"|1\r\n".to_vec()),
+    ];
+    let stream = prop::collection::vec(word, 0..60).prop_map(|words| words.concat());
+    (
+        any::<u8>(),
+        prop::collection::vec(any::<u8>(), 0..4),
+        stream,
+    )
+        .prop_map(|(limits, pieces, stream)| {
+            [&[limits, pieces.len() as u8], &pieces[..], &stream].concat()
+        })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -28,6 +51,26 @@ proptest! {
     #[test]
     fn inbound(input in input()) {
         fuzz_bodies::inbound::run(&input);
+    }
+
+    #[test]
+    fn redis_reply(input in replies()) {
+        fuzz_bodies::redis_reply::run(&input);
+    }
+
+    #[test]
+    fn mysql_handshake(input in input()) {
+        fuzz_bodies::mysql_handshake::run(&input);
+    }
+
+    #[test]
+    fn mysql_packets(input in input()) {
+        fuzz_bodies::mysql_packets::run(&input);
+    }
+
+    #[test]
+    fn mysql_rows(input in input()) {
+        fuzz_bodies::mysql_rows::run(&input);
     }
 
     #[test]

@@ -67,6 +67,38 @@ fn the_test_catalogue_names_files_that_exist() {
 }
 
 #[test]
+fn the_failures_of_redis_clients_name_tests_that_exist() {
+    let text = fs::read_to_string(root().join("docs/why/redis-failures.md")).unwrap();
+    let kinds: String = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split_once(" |"))
+        .map(|(kind, _)| kind)
+        .filter(|kind| kind.len() == 1)
+        .collect();
+    assert_eq!(kinds, "ABCDEFGHIJKLMNO");
+    let rows = text.lines().filter(|line| line.starts_with("| "));
+    let mut missing = Vec::new();
+    for row in rows {
+        let mut story = String::new();
+        for name in quoted(row) {
+            if name.ends_with(".rs") {
+                let path = root().join("crates/arknet/tests/redis").join(name);
+                story = fs::read_to_string(path).unwrap_or_default();
+                if story.is_empty() {
+                    missing.push(name);
+                }
+            } else if name.contains('_') && !story.contains(&format!("fn {name}()")) {
+                missing.push(name);
+            }
+        }
+    }
+    assert!(
+        missing.is_empty(),
+        "the page names what is not there: {missing:?}"
+    );
+}
+
+#[test]
 fn links_are_told_from_addresses_and_anchors() {
     let text = "[a](b.md) [c](https://example.org) [d](#e) [f](g/h.md#i) `[x](y)`";
     assert_eq!(links(text).collect::<Vec<_>>(), ["b.md", "g/h.md", "y"]);

@@ -3,7 +3,7 @@
 //! Everything that is not IO is shared by all implementations: [`traffic`] says what is sent and how
 //! it is checked, [`run`] what the ends of a run share, [`conduct`] the course of the phases, and
 //! [`measurement`] what is reported. [`native`] moves the bytes with hand-written code, [`endpoint`]
-//! through the public API of arknet. [`database`] is another kind of measurement: a client whose
+//! through the public API of arknet. [`database`](mod@database) is another kind of measurement: a client whose
 //! server is another process.
 
 pub mod clock;

@@ -29,6 +29,11 @@ pub enum LanesError {
     /// A wait was asked for where it would block a runtime.
     #[error("inside of a runtime, a callback or a task, where waiting would block it")]
     InsideRuntime,
+    /// A wait was asked for inside of an owner's update, where it would hold the world.
+    #[error(
+        "inside of an owner's update, where waiting would hold its world: await in a task instead"
+    )]
+    OnOwner,
     /// A manual lane is being polled by another thread.
     #[error("another thread is polling this lane")]
     Busy,

@@ -135,6 +135,8 @@ pub(super) struct Executor {
     local: Option<Box<Local>>,
     remote: Arc<Remote>,
     driver: Option<Waker>,
+    /// Empty storage for what other threads wake.
+    woken: Vec<TaskRef>,
     /// The reactor's descriptor, on which the runtime sleeps.
     #[cfg(target_os = "linux")]
     watched: tokio::io::unix::AsyncFd<Arc<std::os::fd::OwnedFd>>,
@@ -153,6 +155,7 @@ impl Executor {
             tasks: Slab::new(),
             generation: 0,
             driver: None,
+            woken: Vec::new(),
             #[cfg(target_os = "linux")]
             watched: crate::io::tokio::watch(reactor.descriptor().clone())?,
             local: Some(Local::new(
@@ -217,12 +220,12 @@ impl Executor {
             return;
         }
         self.remote.news.swap(false, Ordering::AcqRel);
-        let (spawned, woken) = {
+        // Exchanged for the storage of the last time: being woken allocates nothing.
+        let mut woken = std::mem::take(&mut self.woken);
+        let spawned = {
             let mut queue = lock(&self.remote.queue);
-            (
-                std::mem::take(&mut queue.spawned),
-                std::mem::take(&mut queue.woken),
-            )
+            std::mem::swap(&mut queue.woken, &mut woken);
+            std::mem::take(&mut queue.spawned)
         };
         let spawned = spawned
             .into_iter()
@@ -232,8 +235,9 @@ impl Executor {
             local
                 .ready
                 .borrow_mut()
-                .extend(spawned.into_iter().chain(woken));
+                .extend(spawned.into_iter().chain(woken.drain(..)));
         });
+        self.woken = woken;
     }
 
     fn insert(&mut self, future: Task) -> TaskRef {

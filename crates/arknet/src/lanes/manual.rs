@@ -99,6 +99,31 @@ impl Manual {
         })
     }
 
+    #[cfg(feature = "owner")]
+    pub(super) fn wait(
+        &self,
+        deadline: Option<Instant>,
+        mut until: impl FnMut(&mut Context<'_>) -> bool,
+    ) -> Result<(), LanesError> {
+        self.drive(async |executor, alarm| {
+            if let Some(deadline) = deadline {
+                alarm.set(deadline);
+            }
+            poll_fn(|cx| {
+                executor.poll(cx);
+                // Registered after the run, so that the alarm is looked at whatever woke us.
+                let late = deadline.is_some_and(|deadline| {
+                    alarm.poll(cx).is_ready() || crate::io::now() >= deadline
+                });
+                if until(cx) || late {
+                    return Poll::Ready(());
+                }
+                Poll::Pending
+            })
+            .await;
+        })
+    }
+
     pub(super) fn block_on<F: Future>(&self, future: F) -> Result<F::Output, LanesError> {
         self.drive(async |executor, _| {
             let mut future = pin!(future);

@@ -12,6 +12,7 @@
 mod error;
 mod executor;
 mod manual;
+mod mark;
 mod spin;
 mod tasks;
 mod threads;
@@ -23,6 +24,8 @@ use std::time::{Duration, Instant};
 
 pub use error::LanesError;
 use manual::Manual;
+#[cfg(feature = "owner")]
+pub(crate) use mark::Marked;
 pub(crate) use spin::worked;
 pub use tasks::LanesReport;
 use tasks::Tasks;
@@ -268,9 +271,35 @@ impl Lanes {
     /// # Errors
     ///
     /// [`LanesError::NotManual`] on lanes with threads, [`LanesError::InsideRuntime`] inside of a runtime, a callback
-    /// or a task, and [`LanesError::Busy`] while another thread polls.
+    /// or a task, [`LanesError::OnOwner`] inside of an owner's update, and [`LanesError::Busy`] while another thread polls.
     pub fn poll(&self) -> Result<(), LanesError> {
+        Self::may_wait()?;
         self.manual_lane()?.poll()
+    }
+
+    /// As [`poll`](Self::poll), for an owner that does it for its own update.
+    #[cfg(feature = "owner")]
+    pub(crate) fn poll_owned(&self) -> Result<(), LanesError> {
+        self.manual_lane()?.poll()
+    }
+
+    /// Does what becomes ready on a manual lane until `until` says so or the deadline has passed, sleeping in between.
+    /// `until` is asked after each round; what it waits for must wake the context.
+    #[cfg(feature = "owner")]
+    pub(crate) fn wait(
+        &self,
+        deadline: Option<Instant>,
+        until: impl FnMut(&mut std::task::Context<'_>) -> bool,
+    ) -> Result<(), LanesError> {
+        self.manual_lane()?.wait(deadline, until)
+    }
+
+    /// An error inside of an owner's update, where a wait would hold the world.
+    fn may_wait() -> Result<(), LanesError> {
+        if mark::is_set() {
+            return Err(LanesError::OnOwner);
+        }
+        Ok(())
     }
 
     /// Does what becomes ready on a manual lane until `deadline`, sleeping in between.
@@ -282,6 +311,7 @@ impl Lanes {
     ///
     /// As [`poll`](Self::poll).
     pub fn poll_until(&self, deadline: Instant) -> Result<(), LanesError> {
+        Self::may_wait()?;
         self.manual_lane()?.poll_until(deadline)
     }
 
@@ -301,8 +331,10 @@ impl Lanes {
     ///
     /// # Errors
     ///
-    /// [`LanesError::InsideRuntime`] inside of a runtime, a callback or a task, where waiting would block others.
+    /// [`LanesError::InsideRuntime`] inside of a runtime, a callback or a task, where waiting would block others, and
+    /// [`LanesError::OnOwner`] inside of an owner's update.
     pub fn block_on<F: Future>(&self, future: F) -> Result<F::Output, LanesError> {
+        Self::may_wait()?;
         match &self.inner.model {
             Model::Manual(manual) => manual.block_on(future),
             _ if tokio::runtime::Handle::try_current().is_ok() => Err(LanesError::InsideRuntime),

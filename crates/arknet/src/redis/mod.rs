@@ -1,4 +1,4 @@
-//! Redis: typed commands, and what runs them.
+#![doc = include_str!("../docs/redis.md")]
 
 pub use arknet_proto::redis::{
     DecodeError, Double, Effects, Elements, FromReply, Pairs, ProtocolError, Reply, ReplyKind,

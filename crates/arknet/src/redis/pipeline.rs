@@ -18,6 +18,8 @@ pub use self::replies::Replies;
 mod atomic;
 mod named;
 mod replies;
+#[cfg(test)]
+mod tests;
 
 /// A pipeline without commands, for [`Pipeline::add`] and [`Pipeline::extend`].
 ///

@@ -7,6 +7,8 @@
 )]
 
 mod client;
+mod failures;
 mod lease;
+mod soak;
 mod subscriber;
 mod support;

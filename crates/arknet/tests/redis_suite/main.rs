@@ -17,6 +17,7 @@ mod harness;
 mod auth;
 mod collections;
 mod errors;
+mod families;
 mod keys;
 mod large;
 mod leaks;

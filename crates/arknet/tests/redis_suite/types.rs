@@ -19,7 +19,8 @@ fn every_type_is_decoded(host: &Host) {
     }
     assert_eq!(ask::<String>(host, "string"), "Hello World");
     assert_eq!(ask::<i64>(host, "integer"), 12_345);
-    assert_eq!(ask::<f64>(host, "double"), 3.141);
+    let double: f64 = ask(host, "double");
+    assert!((3.1409..3.1411).contains(&double), "{double}");
     assert_eq!(ask::<Option<String>>(host, "null"), None);
     assert_eq!(ask::<Vec<i64>>(host, "array"), [0, 1, 2]);
     assert_eq!(ask::<BTreeSet<i64>>(host, "set"), BTreeSet::from([0, 1, 2]));

@@ -12,7 +12,11 @@
 
 pub(crate) mod framing;
 pub(crate) mod inbound;
+pub(crate) mod mysql_handshake;
+pub(crate) mod mysql_packets;
+pub(crate) mod mysql_rows;
 pub(crate) mod pool;
+pub(crate) mod redis_reply;
 pub(crate) mod redis_request;
 pub(crate) mod send_queue;
 pub(crate) mod session;

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use arknet_proto::mysql::auth::Secret;
 use arknet_proto::mysql::handshake::Config;
@@ -110,24 +110,14 @@ impl Server {
         command.arg(format!("--bind-address={}", address.ip()));
         command.arg(format!("--port={}", address.port()));
         let peer = Peer::spawn(command).unwrap();
-        let this = Self {
+        peer.stderr()
+            .line_containing("ready for connections", READY_WITHIN)
+            .unwrap();
+        Self {
             address,
             socket,
             _peer: peer,
             _folder: folder,
-        };
-        this.wait();
-        this
-    }
-
-    fn wait(&self) {
-        let deadline = Instant::now() + READY_WITHIN;
-        while TcpStream::connect(self.address).is_err() {
-            assert!(
-                Instant::now() < deadline,
-                "the server is not ready after {READY_WITHIN:?}"
-            );
-            std::thread::yield_now();
         }
     }
 

@@ -123,17 +123,16 @@ pub(crate) fn text_equals_binary(client: &mut Driver<TcpStream>) {
 
 /// The bits of a binary row begin at the third, so that widths around 6 and 14 are where it can go wrong.
 fn null_bitmaps(client: &mut Driver<TcpStream>) {
-    for width in 1..=18_usize {
-        for null in 0..width {
-            let cells: Vec<_> = (0..width)
-                .map(|at| {
-                    if at == null {
-                        "NULL".into()
-                    } else {
-                        format!("{at}")
-                    }
-                })
-                .collect();
+    for width in [1, 5, 6, 7, 8, 13, 14, 15_usize] {
+        for null in [0, width / 2, width - 1] {
+            let cell = |at| {
+                if at == null {
+                    "NULL".into()
+                } else {
+                    format!("{at}")
+                }
+            };
+            let cells: Vec<_> = (0..width).map(cell).collect();
             let sql = format!("SELECT {}", cells.join(", "));
             let statement = client.prepare(&sql).unwrap();
             let binary = client.execute(&statement, ()).unwrap()[0].values();

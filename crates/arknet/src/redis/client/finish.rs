@@ -114,8 +114,7 @@ pub(super) fn finish<B: Batch>(
     match failure {
         None => {
             let missing = |_| Error::Closed;
-            let answers = Answers::new(collected.wire(), collected.frames(), &missing);
-            batch.finish(answers)
+            collected.with(|wire, frames| batch.finish(Answers::new(wire, frames, &missing)))
         }
         Some(failure) => finish_failed(batch, collected, failure, around),
     }
@@ -137,8 +136,7 @@ fn finish_failed<B: Batch>(
         };
         failure.error(outcome, around)
     };
-    let answers = Answers::new(collected.wire(), collected.frames(), &error);
-    batch.finish(answers)
+    collected.with(|wire, frames| batch.finish(Answers::new(wire, frames, &error)))
 }
 
 /// A batch that failed before anything of it was taken in.
@@ -192,7 +190,7 @@ thread_local! {
 /// Storage of this thread, into which a result is fetched. What was used for one batch is used for the next.
 #[inline]
 pub(super) fn with_scratch<T>(function: impl FnOnce(&mut Collected) -> T) -> T {
-    // Taken out, so that what the function runs may come here too.
+    // Taken out, so that what decodes a reply may come here too.
     let mut scratch = SCRATCH.try_with(Cell::take).unwrap_or_default();
     let result = function(&mut scratch);
     scratch.clear();

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use arknet_proto::redis::{FrameKind, ProtocolError, ReplyLimits, Scanner};
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 
 use super::slot::{LARGE, Wave};
 
@@ -14,6 +14,9 @@ const ROOM: usize = 64 * 1024;
 
 /// What a read offers while replies come faster than that.
 const MOST_ROOM: usize = 512 * 1024;
+
+/// A buffer that is larger served a large reply, and is given back to the system afterwards.
+const KEPT: usize = 2 * MOST_ROOM;
 
 /// Below this a buffer is not worth a read.
 const LEAST_ROOM: usize = 16 * 1024;
@@ -41,6 +44,8 @@ pub(super) struct Scanned {
 #[derive(Debug)]
 pub(super) struct Incoming {
     buffer: BytesMut,
+    /// The size that it was made with.
+    allocated: usize,
     /// Bytes at the start of the buffer that are done with.
     done: usize,
     scanner: Scanner,
@@ -57,6 +62,7 @@ impl Incoming {
     /// With what has arrived behind the handshake.
     pub(super) fn new(limits: ReplyLimits, buffer: BytesMut) -> Self {
         Self {
+            allocated: buffer.capacity(),
             buffer,
             done: 0,
             scanner: Scanner::new(limits),
@@ -72,30 +78,39 @@ impl Incoming {
     /// The buffer, with room for a read.
     #[inline]
     pub(super) fn buffer(&mut self) -> &mut BytesMut {
-        if self.buffer.capacity() - self.buffer.len() < LEAST_ROOM {
+        let room = self.buffer.capacity() - self.buffer.len();
+        if room < LEAST_ROOM {
             self.make_room();
         }
         &mut self.buffer
     }
 
+    #[cold]
     fn make_room(&mut self) {
         let received = self.buffer.len();
-        let most = received.max(ROOM).saturating_mul(GROWTH);
-        let wanted = match self.scanner.is_idle() {
-            true => self.room,
-            false => self
-                .scanner
-                .needed(received)
-                .clamp(self.room, most.max(self.room)),
+        let wanted = if self.scanner.is_idle() {
+            self.room
+        } else {
+            // A reply whose size is known gets its room in steps of what has come of it; another one doubles, so that
+            // neither is moved often.
+            let most = received.max(ROOM).saturating_mul(GROWTH);
+            let needed = self.scanner.needed(received);
+            needed.min(most).max(received).max(self.room)
         };
-        if self.buffer.try_reclaim(wanted) {
-            return;
+        if !self.buffer.try_reclaim(wanted) {
+            self.replace(received.saturating_add(wanted));
         }
-        let mut fresh = self.lend(received + wanted);
+    }
+
+    /// Goes on in another buffer.
+    fn replace(&mut self, capacity: usize) {
+        let mut fresh = self.lend(capacity);
         fresh.extend_from_slice(&self.buffer);
         let mut old = std::mem::replace(&mut self.buffer, fresh);
+        let allocated = std::mem::replace(&mut self.allocated, self.buffer.capacity());
         old.clear();
-        if self.retired.len() < RETIRED {
+        // What a single large reply needed is not kept.
+        if allocated <= KEPT && self.retired.len() < RETIRED {
             self.retired.push_back(old);
         }
     }
@@ -107,11 +122,10 @@ impl Incoming {
                 break;
             };
             if old.try_reclaim(capacity) {
-                // What a single large reply needed is not kept.
-                if old.capacity() <= 2 * MOST_ROOM {
-                    return old;
-                }
-            } else if !old.try_reclaim(1) {
+                return old;
+            }
+            // One that is free and too small has served.
+            if !old.try_reclaim(ROOM) {
                 self.retired.push_back(old);
             }
         }
@@ -208,8 +222,14 @@ impl Incoming {
         if self.done >= self.buffer.len() {
             self.buffer.clear();
         } else if self.done > 0 {
-            bytes::Buf::advance(&mut self.buffer, self.done);
+            self.buffer.advance(self.done);
         }
         self.done = 0;
+        if self.allocated > KEPT && self.buffer.len() <= ROOM && self.scanner.is_idle() {
+            self.replace(self.room);
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -117,6 +117,7 @@ impl Ledger {
             slot.owner = owner;
             slot.stage = Stage::Queued;
             slot.to_come = requests;
+            slot.single = requests == 1;
             slot.ready = false;
             slot.deadline = deadline;
             slot.begin = self.begin + before as u64;
@@ -146,7 +147,7 @@ impl Ledger {
             }
             return Poll::Pending;
         }
-        std::mem::swap(&mut slot.collected, into);
+        into.take(&mut slot.collected);
         let failure = slot.failure.take();
         self.disown(ticket);
         Poll::Ready(failure)
@@ -162,7 +163,7 @@ impl Ledger {
         let Owner::Callback(callback) = std::mem::replace(&mut slot.owner, Owner::Nobody) else {
             return None;
         };
-        std::mem::swap(&mut slot.collected, into);
+        into.take(&mut slot.collected);
         let failure = slot.failure.take();
         self.disown(ticket);
         Some((callback, failure))
@@ -252,17 +253,22 @@ impl Ledger {
             slot.receive(wave, mine);
             self.requests -= mine.len();
             frames = rest;
-            if slot.to_come == 0 {
-                self.order.pop_front();
-                self.in_flight -= 1;
-                self.settle(place, ready);
+            if slot.to_come > 0 {
+                continue;
+            }
+            slot.stage = Stage::Over;
+            announce(slot, Ticket(place), ready);
+            let free = slot.is_free();
+            self.order.pop_front();
+            self.in_flight -= 1;
+            if free {
+                self.release(place);
             }
         }
         Ok(())
     }
 
     /// Nothing is to come for a batch any more.
-    #[inline]
     fn settle(&mut self, place: u32, ready: &mut Ready) {
         if let Some(slot) = self.slots.get_mut(place as usize) {
             slot.stage = Stage::Over;

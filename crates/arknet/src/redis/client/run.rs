@@ -10,6 +10,7 @@ use super::ledger::Ticket;
 use super::shareable;
 use super::shared::Shared;
 use crate::redis::batch::Batch;
+use crate::redis::error::Error;
 
 /// A request, by [`Client::run`](super::Client::run).
 ///
@@ -35,21 +36,46 @@ impl<'a, B: Batch> Run<'a, B> {
         }
     }
 
+    #[inline]
     fn start(&mut self, cx: &Context<'_>) -> Poll<B::Output> {
-        let Some(mut batch) = self.batch.take() else {
+        let Some(batch) = &mut self.batch else {
             // Polled after it was done.
             return Poll::Pending;
         };
-        let submitted = shareable(&batch)
-            .and_then(|()| self.shared.submit(&mut batch, self.within, cx.waker()));
-        match submitted {
+        let taken_in =
+            shareable(batch).and_then(|()| self.shared.submit(batch, self.within, cx.waker()));
+        match taken_in {
             Ok(ticket) => {
                 self.ticket = Some(ticket);
-                self.batch = Some(batch);
                 Poll::Pending
             }
-            Err(error) => Poll::Ready(refuse(batch, &error)),
+            Err(error) => self.refuse(&error),
         }
+    }
+
+    #[cold]
+    fn refuse(&mut self, error: &Error) -> Poll<B::Output> {
+        match self.batch.take() {
+            Some(batch) => Poll::Ready(refuse(batch, error)),
+            None => Poll::Pending,
+        }
+    }
+
+    #[inline]
+    fn fetch(&mut self, cx: &Context<'_>, ticket: Ticket) -> Poll<B::Output> {
+        with_scratch(|scratch| {
+            let fetched = self.shared.poll_fetch(ticket, cx.waker(), scratch);
+            let Poll::Ready(failure) = fetched else {
+                return Poll::Pending;
+            };
+            // The place is somebody else's from here on, even if decoding panics.
+            self.ticket = None;
+            let Some(batch) = self.batch.take() else {
+                return Poll::Pending;
+            };
+            let around = self.shared.around(self.within);
+            Poll::Ready(finish(batch, scratch, failure.as_ref(), around))
+        })
     }
 }
 
@@ -71,22 +97,10 @@ impl<B: Batch> Future for Run<'_, B> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<B::Output> {
         let this = self.get_mut();
-        let Some(ticket) = this.ticket else {
-            return this.start(cx);
-        };
-        with_scratch(|scratch| {
-            let fetched = this.shared.poll_fetch(ticket, cx.waker(), scratch);
-            let Poll::Ready(failure) = fetched else {
-                return Poll::Pending;
-            };
-            // The place is somebody else's from here on, even if decoding panics.
-            this.ticket = None;
-            let Some(batch) = this.batch.take() else {
-                return Poll::Pending;
-            };
-            let around = this.shared.around(this.within);
-            Poll::Ready(finish(batch, scratch, failure.as_ref(), around))
-        })
+        match this.ticket {
+            None => this.start(cx),
+            Some(ticket) => this.fetch(cx, ticket),
+        }
     }
 }
 

@@ -23,18 +23,20 @@ const KEPT_FRAMES: usize = 512;
 #[derive(Debug, Default)]
 pub(super) struct Collected {
     bytes: Vec<u8>,
-    shared: Option<Bytes>,
+    /// Where the replies of a pipeline lie. The one reply to a single command is all that there is, and has no place here.
     frames: Vec<Range<usize>>,
+    shared: Option<Bytes>,
 }
 
 impl Collected {
     pub(super) const EMPTY: Self = Self {
         bytes: Vec::new(),
-        shared: None,
         frames: Vec::new(),
+        shared: None,
     };
 
     /// The bytes in which the replies lie.
+    #[inline]
     pub(super) fn wire(&self) -> &[u8] {
         match &self.shared {
             Some(shared) => shared,
@@ -42,13 +44,42 @@ impl Collected {
         }
     }
 
-    /// Where each of them lies, in their order.
-    pub(super) fn frames(&self) -> &[Range<usize>] {
-        &self.frames
+    /// Shows the bytes, and where each reply lies in them, in their order.
+    #[inline]
+    pub(super) fn with<T>(&self, function: impl FnOnce(&[u8], &[Range<usize>]) -> T) -> T {
+        let wire = self.wire();
+        if self.frames.is_empty() && !wire.is_empty() {
+            function(wire, std::slice::from_ref(&(0..wire.len())))
+        } else {
+            function(wire, &self.frames)
+        }
     }
 
-    /// Takes in the next replies of a wave. What lies between them comes along, unlooked at.
+    /// Takes what `other` has, and leaves its own storage there for the next batch.
     #[inline]
+    pub(super) fn take(&mut self, other: &mut Self) {
+        std::mem::swap(&mut self.bytes, &mut other.bytes);
+        if !other.frames.is_empty() {
+            std::mem::swap(&mut self.frames, &mut other.frames);
+        }
+        if other.shared.is_some() {
+            self.shared = other.shared.take();
+        }
+    }
+
+    /// Takes in the one reply to a single command.
+    #[inline]
+    fn set(&mut self, wave: &Wave<'_>, frame: &Range<usize>) {
+        match wave.shared {
+            Some(shared) if frame.len() >= LARGE => self.shared = Some(shared.slice(frame.clone())),
+            _ => {
+                let bytes = wave.bytes.get(frame.clone()).unwrap_or_default();
+                self.bytes.extend_from_slice(bytes);
+            }
+        }
+    }
+
+    /// Takes in the next replies to a pipeline. What lies between them comes along, unlooked at.
     fn append(&mut self, wave: &Wave<'_>, frames: &[Range<usize>], last: bool) {
         let (Some(first), Some(end)) = (frames.first(), frames.last()) else {
             return;
@@ -71,16 +102,27 @@ impl Collected {
     }
 
     /// Makes it ready for the next batch.
+    #[inline]
     pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.frames.clear();
+        if self.shared.is_some()
+            || self.bytes.capacity() > KEPT_BYTES
+            || self.frames.capacity() > KEPT_FRAMES
+        {
+            self.shrink();
+        }
+    }
+
+    #[cold]
+    fn shrink(&mut self) {
         self.shared = None;
         if self.bytes.capacity() > KEPT_BYTES {
             self.bytes = Vec::new();
         }
-        self.bytes.clear();
         if self.frames.capacity() > KEPT_FRAMES {
             self.frames = Vec::new();
         }
-        self.frames.clear();
     }
 }
 
@@ -122,6 +164,8 @@ pub(super) struct Slot {
     pub(super) stage: Stage,
     /// Replies that are to come.
     pub(super) to_come: usize,
+    /// There is one request in it.
+    pub(super) single: bool,
     pub(super) collected: Collected,
     pub(super) failure: Option<Failure>,
     /// The result can be fetched.
@@ -138,6 +182,7 @@ impl Slot {
             owner: Owner::Nobody,
             stage: Stage::Over,
             to_come: 0,
+            single: true,
             collected: Collected::default(),
             failure: None,
             ready: false,
@@ -152,8 +197,12 @@ impl Slot {
     pub(super) fn receive(&mut self, wave: &Wave<'_>, frames: &[Range<usize>]) {
         let last = frames.len() == self.to_come;
         self.to_come -= frames.len();
-        if !self.ready && !matches!(self.owner, Owner::Nobody) {
-            self.collected.append(wave, frames, last);
+        if self.ready || matches!(self.owner, Owner::Nobody) {
+            return;
+        }
+        match frames {
+            [frame] if self.single => self.collected.set(wave, frame),
+            _ => self.collected.append(wave, frames, last),
         }
     }
 

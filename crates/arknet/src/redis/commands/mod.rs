@@ -29,3 +29,5 @@ pub use self::scan::{ScanCommand, ScanCursor, ScanOptions, ScanPage};
 
 mod expiry;
 mod scan;
+#[cfg(test)]
+mod tests;

@@ -85,6 +85,7 @@ fn serve(mut stream: TcpStream, answer: &mut Answer) {
             let written = match words[0].to_ascii_uppercase().as_slice() {
                 b"HELLO" => stream.write_all(b"%1\r\n$5\r\nproto\r\n:3\r\n"),
                 b"CLIENT" | b"SELECT" => stream.write_all(b"+OK\r\n"),
+                b"RESET" => stream.write_all(b"+RESET\r\n"),
                 _ => {
                     answer(&words, &mut stream);
                     Ok(())

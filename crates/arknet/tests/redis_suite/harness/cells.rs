@@ -146,6 +146,40 @@ macro_rules! in_every_lease_cell {
     };
 }
 
+/// A lease over TCP in a protocol, for what is the same for every transport, access and style.
+pub(crate) const fn over_tcp(protocol: Protocol) -> Cell {
+    Cell {
+        transport: Transport::Tcp,
+        protocol,
+        access: Access::Lease,
+        style: Style::Tasks,
+    }
+}
+
+/// A test of each named case in both protocols, as `case::protocol`, with a server of its own, and the same on Valkey.
+macro_rules! in_both_protocols {
+    ($($case:ident),* $(,)?) => {$(
+        mod $case {
+            in_both_protocols!(@test resp2, super::$case, Resp2, Redis);
+            in_both_protocols!(@test resp3, super::$case, Resp3, Redis);
+            mod valkey {
+                in_both_protocols!(@test resp2, super::super::$case, Resp2, Valkey);
+                in_both_protocols!(@test resp3, super::super::$case, Resp3, Valkey);
+            }
+        }
+    )*};
+    (@test $name:ident, $case:path, $protocol:ident, $product:ident) => {
+        #[test]
+        fn $name() {
+            let cell = $crate::harness::over_tcp(::arknet::redis::Protocol::$protocol);
+            let product = ::arknet_testkit::servers::redis::Product::$product;
+            let host = ::arknet_testkit::need!($crate::harness::Host::alone(product, cell));
+            $case(&host);
+            host.finish();
+        }
+    };
+}
+
 #[test]
 fn every_combination_is_a_cell_once() {
     let mut seen: Vec<String> = CELLS.iter().map(|cell| format!("{cell:?}")).collect();

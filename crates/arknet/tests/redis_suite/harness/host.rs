@@ -8,7 +8,7 @@ use arknet::pool::PoolConfig;
 use arknet::redis::{Batch, Client, Config, Error, Lease, Pool, Shareable};
 use arknet::{Lanes, tls};
 use arknet_testkit::servers::Absent;
-use arknet_testkit::servers::redis::{Product, RedisServer, Transport};
+use arknet_testkit::servers::redis::{Options, Product, RedisServer, Transport};
 
 use super::{Access, Cell, LIMIT, Style, eventually};
 
@@ -59,6 +59,17 @@ impl Host {
 
     pub(crate) fn start_on(product: Product, cell: Cell) -> Result<Self, Absent> {
         let server = RedisServer::shared(product, cell.transport)?;
+        let config = Config::from_url(&server.url(cell.transport)).unwrap();
+        Ok(Self::with(configure(config, &server, cell), server, cell))
+    }
+
+    /// A client in the cell with a server of its own, for what others would notice.
+    pub(crate) fn alone(product: Product, cell: Cell) -> Result<Self, Absent> {
+        let mut options = Options::default().product(product);
+        if cell.transport == Transport::Mtls {
+            options = options.demand_client_certificates();
+        }
+        let server = Arc::new(RedisServer::start(options)?);
         let config = Config::from_url(&server.url(cell.transport)).unwrap();
         Ok(Self::with(configure(config, &server, cell), server, cell))
     }

@@ -7,7 +7,7 @@ mod cells;
 mod host;
 
 pub(crate) use arknet_testkit::servers::redis::Transport;
-pub(crate) use cells::{Access, CELLS, Cell, LEASE_CELLS, Style, on_valkey};
+pub(crate) use cells::{Access, CELLS, Cell, LEASE_CELLS, Style, on_valkey, over_tcp};
 pub(crate) use host::{Host, configure};
 
 /// How long a case waits for what has to happen. Nothing here takes a second on an idle machine; a busy one has

@@ -261,7 +261,9 @@ impl Conversation {
     /// first `handed_over` bytes of all that were written have been given to the operating system.
     pub fn lost(&mut self, handed_over: u64) -> impl Iterator<Item = Fate> + use<'_> {
         self.broken = true;
-        self.waiting.drain(..).map(move |waiting| {
+        let waiting = self.waiting.drain(..);
+        let answered = waiting.filter(|waiting| waiting.request.is_answered());
+        answered.map(move |waiting| {
             if waiting.from >= handed_over {
                 Fate::NotSent
             } else {

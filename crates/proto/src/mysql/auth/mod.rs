@@ -1,10 +1,13 @@
 //! How a client proves who it is.
 //!
 //! Each plugin is a small state machine: it is given the server's challenge, then whatever data the server sends for
-//! it, and says what to do next, a [`Turn`]. [`Authentication`] runs them: it reads the packets of the exchange,
-//! switches plugins when the server asks for it, and goes on to the next factor.
+//! it, and says what to do next. [`Handshake`](super::handshake::Handshake) and
+//! [`ChangeUser`](super::handshake::ChangeUser) run them: they read the packets of the exchange, switch plugins when
+//! the server asks for it, and go on to the next factor.
 //!
-//! No random numbers are drawn here and no RSA is done: the first are a parameter, the second is a turn of the caller.
+//! No random numbers are drawn here and no RSA is done: the first are a parameter, the second is a step of the caller.
+//! The answers of `parsec` and `client_ed25519` are computed here, and take some milliseconds and some tens of
+//! microseconds of the caller's thread.
 
 mod authentication;
 mod caching_sha2;

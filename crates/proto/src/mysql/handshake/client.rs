@@ -22,7 +22,6 @@ const WANTED: Capabilities = Capabilities::MYSQL
     .with(Capabilities::SESSION_TRACK)
     .with(Capabilities::DEPRECATE_EOF)
     .with(Capabilities::MULTI_FACTOR)
-    .with(Capabilities::MARIADB_BULK)
     .with(Capabilities::MARIADB_EXTENDED_METADATA)
     .with(Capabilities::MARIADB_CACHE_METADATA);
 

@@ -24,10 +24,10 @@ use crate::mysql::value::{Value, ValueRef};
 /// // What a derive would write.
 /// impl<'a> FromRow<'a> for Player<'a> {
 ///     fn plan(columns: &Columns) -> Result<Plan, DecodeError> {
-///         Plan::named(columns)
+///         let plan = Plan::named(columns)
 ///             .field::<u64>("id")?
-///             .field::<&str>("name")?
-///             .build()
+///             .field::<&str>("name")?;
+///         Ok(plan.build())
 ///     }
 ///
 ///     fn from_cells<C: Cells<'a>>(cells: &mut C, plan: &Plan) -> Result<Self, DecodeError> {
@@ -153,15 +153,12 @@ impl NamedPlan<'_> {
         Ok(self)
     }
 
-    /// The plan.
-    ///
-    /// # Errors
-    ///
-    /// None so far: fields are checked one by one.
-    pub fn build(self) -> Result<Plan, DecodeError> {
-        Ok(Plan {
+    /// The plan. Columns that no field has taken are passed over.
+    #[must_use]
+    pub fn build(self) -> Plan {
+        Plan {
             places: self.places,
-        })
+        }
     }
 }
 

@@ -127,7 +127,7 @@ impl<'a> FromValue<'a> for &'a str {
         if !Self::accepts(cell.kind) {
             return Err(CellError::Type);
         }
-        std::str::from_utf8(bytes).map_err(|_| CellError::Utf8)
+        simdutf8::basic::from_utf8(bytes).map_err(|_| CellError::Utf8)
     }
 }
 

@@ -84,12 +84,15 @@ impl Story {
         let Poll::Ready(failure) = fetched else {
             return None;
         };
-        let replies = collected.frames().iter().map(|frame| {
-            let reply = &collected.wire()[frame.clone()];
+        let text = |reply: &[u8]| {
             let text = std::str::from_utf8(reply).unwrap();
             text.trim_start_matches('+').trim_end().to_owned()
+        };
+        let replies = collected.with(|wire, frames| {
+            let replies = frames.iter().map(|frame| text(&wire[frame.clone()]));
+            replies.collect()
         });
-        Some((replies.collect(), failure))
+        Some((replies, failure))
     }
 }
 

@@ -1,0 +1,56 @@
+//! Pushes within a transaction are none of its replies.
+
+use std::io::Write;
+use std::net::TcpStream;
+
+use arknet::pool::PoolConfig;
+use arknet::redis::commands::strings::incr;
+use arknet::redis::{Client, Overflow, Pool, PushEvent, pipeline};
+
+use crate::support::{Fake, config, on_a_lane};
+
+const PUSH: &str = ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n";
+
+/// Counts, and pushes before and after whatever it replies.
+fn pushing() -> Fake {
+    Fake::start(|| {
+        let mut counter = 0;
+        move |words: &[Vec<u8>], stream: &mut TcpStream| {
+            let reply = match words[0].as_slice() {
+                b"MULTI" => "+OK\r\n".to_owned(),
+                b"EXEC" => {
+                    counter += 2;
+                    format!("*2\r\n:{}\r\n:{counter}\r\n", counter - 1)
+                }
+                _ => "+QUEUED\r\n".to_owned(),
+            };
+            // Nobody may be there any more.
+            let _ = stream.write_all(format!("{PUSH}{reply}>0\r\n").as_bytes());
+        }
+    })
+}
+
+#[test]
+fn pushes_in_the_middle_of_a_transaction_are_not_taken_for_its_results() {
+    let fake = pushing();
+    on_a_lane(async |lanes| {
+        let client = Client::connect(config(fake.address()), lanes)
+            .await
+            .unwrap();
+        let mut pushes = client.pushes(10_000, Overflow::DropOldest).unwrap();
+        let pool = Pool::new(config(fake.address()), PoolConfig::new(), lanes).unwrap();
+        let mut lease = pool.acquire().await.unwrap();
+        let both = || pipeline().add(incr("k")).add(incr("k")).atomic();
+        for round in 0..250 {
+            let (one, two) = client.run(both()).await.unwrap();
+            assert_eq!((one.unwrap(), two.unwrap()), (2 * round + 1, 2 * round + 2));
+            let (one, two) = lease.run(both()).await.unwrap();
+            assert_eq!((one.unwrap(), two.unwrap()), (2 * round + 1, 2 * round + 2));
+        }
+        for _ in 0..2 * 4 * 250 {
+            let push = pushes.recv().await;
+            assert!(matches!(push, Some(PushEvent::Push(_))), "{push:?}");
+        }
+        assert_eq!(client.stats().pushes, 2 * 4 * 250);
+    });
+}
