@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use arknet::Lanes;
 use arknet::owner::{
     Budget, Group, Inlet, InletLimits, Io, Lost, OnCancel, Owner, Poster, Service,
 };
@@ -72,6 +73,7 @@ type Store = Service<World, u32, Result<u32, Lost>>;
 
 struct Program {
     owner: Owner<World>,
+    lanes: Lanes,
     world: World,
     dice: Dice,
     now: Instant,
@@ -85,8 +87,9 @@ struct Program {
 impl Program {
     fn new(seed: u64) -> Self {
         let now = Instant::now();
+        let lanes = Lanes::manual().unwrap();
         let owner = Owner::<World>::builder()
-            .io(Io::inline())
+            .io(Io::lanes(&lanes))
             .clock(now)
             .build()
             .unwrap();
@@ -101,6 +104,7 @@ impl Program {
         let poster = owner.poster();
         let mut program = Self {
             owner,
+            lanes,
             world: Shared::default(),
             dice: Dice(seed),
             now,
@@ -224,6 +228,10 @@ impl Program {
     }
 
     fn tick(&mut self) {
+        // Most of the time would go to the system calls of the lane's.
+        if self.dice.below(8) == 0 {
+            self.lanes.poll().unwrap();
+        }
         self.now += Duration::from_micros(self.dice.below(100) as u64);
         let most = 1 + u32::try_from(self.dice.below(60)).unwrap();
         let report = self
@@ -239,6 +247,7 @@ impl Program {
         self.inlets.clear();
         for round in 0.. {
             self.now += Duration::from_millis(1);
+            self.lanes.poll().unwrap();
             let report = self
                 .owner
                 .update_at(self.now, &mut self.world, Budget::unlimited())
