@@ -267,9 +267,10 @@ impl Program {
     }
 }
 
-#[test]
-fn a_million_steps_of_random_programs() {
-    for seed in 0..(STEPS / STEPS_PER_PROGRAM) as u64 {
+/// A quarter of the seeds: four tests, so that they share the processors.
+fn quarter(number: u64) {
+    let programs = (STEPS / STEPS_PER_PROGRAM) as u64;
+    for seed in (0..programs).filter(|seed| seed % 4 == number) {
         let run = std::panic::catch_unwind(|| {
             let mut program = Program::new(seed);
             for _ in 0..STEPS_PER_PROGRAM {
@@ -278,13 +279,28 @@ fn a_million_steps_of_random_programs() {
             program.end();
         });
         if let Err(payload) = run {
-            std::panic::panic_any(format!(
-                "seed {seed}: {}",
-                payload
-                    .downcast_ref::<String>()
-                    .cloned()
-                    .unwrap_or_default()
-            ));
+            let text = payload.downcast_ref::<String>().cloned();
+            std::panic::panic_any(format!("seed {seed}: {}", text.unwrap_or_default()));
         }
     }
+}
+
+#[test]
+fn a_million_steps_of_random_programs_1() {
+    quarter(0);
+}
+
+#[test]
+fn a_million_steps_of_random_programs_2() {
+    quarter(1);
+}
+
+#[test]
+fn a_million_steps_of_random_programs_3() {
+    quarter(2);
+}
+
+#[test]
+fn a_million_steps_of_random_programs_4() {
+    quarter(3);
 }
