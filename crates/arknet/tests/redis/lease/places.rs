@@ -141,3 +141,25 @@ fn a_callback_is_called_when_its_lanes_have_ended() {
     assert_eq!(outcomes.len(), 2, "{outcomes:?}");
     assert!(outcomes.contains(&Err(Outcome::Unknown)), "{outcomes:?}");
 }
+
+/// Whatever is awaited may be in a task that moves between threads.
+#[test]
+fn everything_can_be_awaited_in_a_task_of_its_own() {
+    let server = need!(RedisServer::start(Options::default()));
+    let lanes = Lanes::shared(2).unwrap();
+    let pool = Pool::new(config(&server), PoolConfig::new(), &lanes).unwrap();
+    let (told, done) = mpsc::channel();
+    lanes.spawn(async move {
+        let mut lease = pool.acquire().await.unwrap();
+        echo(&mut lease, "in a task").await;
+        let mut transaction = lease.transaction();
+        transaction.watch("k").await.unwrap();
+        let set = arknet::redis::pipeline().add(cmd::<()>("SET").arg("k").arg(1));
+        transaction.commit(set).await.unwrap().applied().unwrap();
+        drop(lease);
+        let stored: i64 = pool.run(cmd("GET").arg("k")).await.unwrap();
+        let report = pool.close(PATIENCE).await;
+        told.send((stored, report.finished)).unwrap();
+    });
+    assert_eq!(done.recv_timeout(PATIENCE).unwrap(), (1, true));
+}
