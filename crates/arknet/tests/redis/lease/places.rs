@@ -155,7 +155,8 @@ fn everything_can_be_awaited_in_a_task_of_its_own() {
         let mut transaction = lease.transaction();
         transaction.watch("k").await.unwrap();
         let set = arknet::redis::pipeline().add(cmd::<()>("SET").arg("k").arg(1));
-        transaction.commit(set).await.unwrap().applied().unwrap();
+        let (set,) = transaction.commit(set).await.unwrap().applied().unwrap();
+        set.unwrap();
         drop(lease);
         let stored: i64 = pool.run(cmd("GET").arg("k")).await.unwrap();
         let report = pool.close(PATIENCE).await;
