@@ -127,7 +127,11 @@ impl Timer {
         if let Some(task) = task {
             task.wake();
         } else if !is_running {
-            drop(self.runtime.spawn(Watching(self.watch.clone()).run()));
+            let watching = Watching {
+                watch: self.watch.clone(),
+                is_over: false,
+            };
+            drop(self.runtime.spawn(watching.run()));
         }
     }
 }
@@ -147,14 +151,19 @@ impl Drop for Timer {
 }
 
 /// The task's side. Dropped while it runs, it says that the runtime has ended.
-struct Watching(Arc<Watch>);
+struct Watching {
+    watch: Arc<Watch>,
+    /// It has done its work. The next task may run already when this one is dropped, and must not be taken for it.
+    is_over: bool,
+}
 
 impl Watching {
-    async fn run(self) {
+    async fn run(mut self) {
         let mut sleep = pin!(tokio::time::sleep_until(now().into()));
         poll_fn(|cx| {
-            let mut state = lock(&self.0.state);
+            let mut state = lock(&self.watch.state);
             let Some(deadline) = state.deadline else {
+                self.is_over = true;
                 state.is_running = false;
                 return Poll::Ready(());
             };
@@ -168,12 +177,13 @@ impl Watching {
             if slept.is_pending() {
                 return Poll::Pending;
             }
-            let state = lock(&self.0.state);
+            let state = lock(&self.watch.state);
             if state.deadline != Some(deadline) {
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            self.0.end(state, FIRED);
+            self.is_over = true;
+            self.watch.end(state, FIRED);
             Poll::Ready(())
         })
         .await;
@@ -195,9 +205,8 @@ impl Watch {
 
 impl Drop for Watching {
     fn drop(&mut self) {
-        let state = lock(&self.0.state);
-        if state.is_running {
-            self.0.end(state, ENDED);
+        if !self.is_over {
+            self.watch.end(lock(&self.watch.state), ENDED);
         }
     }
 }
@@ -256,6 +265,20 @@ mod tests {
         assert!(matches!(timer.poll(&mut cx, far), Poll::Ready(Err(_))));
         // And to who comes later.
         assert!(matches!(timer.poll(&mut cx, far), Poll::Ready(Err(_))));
+    }
+
+    /// The task of one deadline is dropped beside the next one's start.
+    #[test]
+    fn deadlines_that_follow_each_other_at_once_are_no_end_of_the_runtime() {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_time()
+            .build()
+            .unwrap();
+        let mut timer = runtime.block_on(async { Timer::here().unwrap() });
+        for _ in 0..2_000 {
+            runtime.block_on(wait(&mut timer, now())).unwrap();
+        }
     }
 
     #[test]
