@@ -35,18 +35,18 @@ fn works(variant: &str, work: &str, more: &[&str]) {
     );
 }
 
-const SHARED: [&str; 5] = ["client", "client current", "redis", "fred", "rustis"];
+const SHARED: [&str; 5] = ["client", "client lanes", "redis", "fred", "rustis"];
 
 const POOLED: [&str; 9] = [
     "lease",
-    "lease current",
+    "lease lanes",
     "bb8-redis",
     "bb8-redis unchecked",
     "deadpool-redis",
     "deadpool-redis unchecked",
     "rustis",
     "rustis unchecked",
-    "fred",
+    "fred unchecked",
 ];
 
 #[test]

@@ -13,14 +13,14 @@ use super::place::Place;
 use crate::failure::Failure;
 use crate::sample::Sample;
 
-/// The shared client in lanes of its own, with the tasks beside it.
+/// The shared client in a tokio runtime, as the peers.
 pub(crate) fn client(load: &Load) -> Result<Sample, Failure> {
-    shared(load, &Place::lanes(load.threads)?)
+    shared(load, &Place::tokio(load.threads)?)
 }
 
-/// The shared client in a tokio runtime, as the peers.
-pub(crate) fn client_current(load: &Load) -> Result<Sample, Failure> {
-    shared(load, &Place::tokio(load.threads)?)
+/// The shared client in lanes of its own, with the tasks beside it.
+pub(crate) fn client_lanes(load: &Load) -> Result<Sample, Failure> {
+    shared(load, &Place::lanes(load.threads)?)
 }
 
 fn shared(load: &Load, place: &Place) -> Result<Sample, Failure> {
@@ -32,14 +32,14 @@ fn shared(load: &Load, place: &Place) -> Result<Sample, Failure> {
     drive::shared(load, place, &client)
 }
 
-/// The pool in lanes of its own, with the tasks beside it.
+/// The pool in a tokio runtime, as the peers.
 pub(crate) fn lease(load: &Load) -> Result<Sample, Failure> {
-    pooled(load, &Place::lanes(load.threads)?)
+    pooled(load, &Place::tokio(load.threads)?)
 }
 
-/// The pool in a tokio runtime, as the peers.
-pub(crate) fn lease_current(load: &Load) -> Result<Sample, Failure> {
-    pooled(load, &Place::tokio(load.threads)?)
+/// The pool in lanes of its own, with the tasks beside it.
+pub(crate) fn lease_lanes(load: &Load) -> Result<Sample, Failure> {
+    pooled(load, &Place::lanes(load.threads)?)
 }
 
 fn pooled(load: &Load, place: &Place) -> Result<Sample, Failure> {

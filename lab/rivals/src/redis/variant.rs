@@ -21,12 +21,12 @@ const fn variant(name: &'static str, run: fn(&Load) -> Result<Sample, Failure>) 
     Variant { name, run }
 }
 
-/// On a shared connection. `client` is ours where it is at its best, in lanes of its own;
-/// `client current` runs in the same kind of tokio runtime as the peers.
+/// On a shared connection. `client` is ours in the same tokio runtime as the peers, `client lanes` in
+/// lanes of its own.
 const SHARED: Taking = Taking {
     ours: &[
         variant("client", ours::client),
-        variant("client current", ours::client_current),
+        variant("client lanes", ours::client_lanes),
     ],
     peers: &[
         variant("redis", peers::redis_rs::shared),
@@ -35,12 +35,12 @@ const SHARED: Taking = Taking {
     ],
 };
 
-/// On a pool. `unchecked` peers do not ask the server at each lease whether it is still there; none
-/// of them resets what a lease leaves behind, ours does.
+/// On a pool. `unchecked` peers do not ask the server at each lease whether it is still there, fred
+/// never does; none of them resets what a lease leaves behind, ours does.
 const POOLED: Taking = Taking {
     ours: &[
         variant("lease", ours::lease),
-        variant("lease current", ours::lease_current),
+        variant("lease lanes", ours::lease_lanes),
     ],
     peers: &[
         variant("bb8-redis", peers::bb8::checked),
@@ -49,7 +49,7 @@ const POOLED: Taking = Taking {
         variant("deadpool-redis unchecked", peers::deadpool::unchecked),
         variant("rustis", peers::rustis::pooled),
         variant("rustis unchecked", peers::rustis::pooled_unchecked),
-        variant("fred", peers::fred::pooled),
+        variant("fred unchecked", peers::fred::pooled),
     ],
 };
 
