@@ -71,8 +71,11 @@ pub(crate) fn demo() -> Result<(), Box<dyn Error>> {
 
     let mut world = World::default();
     let mut events = Vec::with_capacity(8);
-    while !(world.posted == 10 && world.read == 10 && world.rang) {
+    loop {
         owner.update(&mut world, Budget::default())?;
+        if world.posted == 10 && world.read == 10 && world.rang {
+            break;
+        }
         let sleep = if owner.arm() {
             // Rounded up, or the loop would spin before a deadline.
             let left = owner

@@ -81,8 +81,11 @@ pub(crate) fn demo() -> Result<(), Box<dyn Error>> {
 
     let mut world = World::default();
     let mut woken = 0;
-    while !(world.from_timer && world.from_threads == 3) {
+    loop {
         owner.update(&mut world, Budget::default())?;
+        if world.from_timer && world.from_threads == 3 {
+            break;
+        }
         // Refused where something came during the update: then there is no sleep, and the next round takes it.
         if owner.arm()
             && let Event::WakeUp = event_loop.wait_until(owner.next_deadline())

@@ -17,7 +17,6 @@
 use std::hint::black_box;
 
 use arknet_proto::redis::{Frame, FromReply, ReplyLimits, Scanner};
-use bytes::{Buf, BytesMut};
 use rustix::time::{ClockId, clock_gettime};
 
 const ROUNDS: usize = 9;
@@ -59,7 +58,7 @@ struct Case {
     frames: usize,
     decode: fn(Frame, &[u8]),
     scanner: Scanner,
-    buffer: BytesMut,
+    buffer: Vec<u8>,
 }
 
 impl Case {
@@ -70,7 +69,7 @@ impl Case {
             frames: 0,
             decode,
             scanner: Scanner::new(ReplyLimits::default()),
-            buffer: BytesMut::with_capacity(2 * stream.len().max(64 << 10)),
+            buffer: Vec::with_capacity(2 * stream.len().max(64 << 10)),
             stream,
         };
         case.frames = case.pass();
@@ -86,12 +85,13 @@ impl Case {
         let mut frames = 0;
         for piece in self.stream.chunks(self.read) {
             self.buffer.extend_from_slice(piece);
-            while let Some(frame) = self.scanner.scan(&self.buffer).unwrap() {
-                (self.decode)(frame, &self.buffer);
-                self.buffer.advance(frame.len);
+            let mut taken = 0;
+            while let Some(frame) = self.scanner.scan(&self.buffer[taken..]).unwrap() {
+                (self.decode)(frame, &self.buffer[taken..]);
+                taken += frame.len;
                 frames += 1;
             }
-            self.buffer.reserve(self.scanner.needed(self.buffer.len()));
+            self.buffer.drain(..taken);
         }
         assert!(self.buffer.is_empty());
         frames

@@ -49,6 +49,11 @@ fn inbound() {
 }
 
 #[test]
+fn redis_exchange() {
+    replay("redis_exchange", fuzz_bodies::redis_exchange::run);
+}
+
+#[test]
 fn redis_reply() {
     replay("redis_reply", fuzz_bodies::redis_reply::run);
 }

@@ -54,6 +54,11 @@ proptest! {
     }
 
     #[test]
+    fn redis_exchange(input in input()) {
+        fuzz_bodies::redis_exchange::run(&input);
+    }
+
+    #[test]
     fn redis_reply(input in replies()) {
         fuzz_bodies::redis_reply::run(&input);
     }

@@ -3,6 +3,7 @@
 //! It runs inside of a tokio runtime, as its main future, so that whatever tasks use of tokio works. As long as there are
 //! events it takes them itself; then it lets the runtime sleep on its reactor's descriptor.
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -137,6 +138,8 @@ pub(super) struct Executor {
     driver: Option<Waker>,
     /// Empty storage for what other threads wake.
     woken: Vec<TaskRef>,
+    /// Empty storage for what becomes ready in a round.
+    ready: VecDeque<TaskRef>,
     /// The reactor's descriptor, on which the runtime sleeps.
     #[cfg(target_os = "linux")]
     watched: tokio::io::unix::AsyncFd<Arc<std::os::fd::OwnedFd>>,
@@ -156,6 +159,7 @@ impl Executor {
             generation: 0,
             driver: None,
             woken: Vec::new(),
+            ready: VecDeque::new(),
             #[cfg(target_os = "linux")]
             watched: crate::io::tokio::watch(reactor.descriptor().clone())?,
             local: Some(Local::new(
@@ -267,7 +271,9 @@ impl Executor {
     /// Runs what was ready when it began; says whether more is. The queue is taken as a whole, so that a turn does not
     /// look for the thread's slot more often than it must.
     fn run_ready(&mut self) -> bool {
-        let mut batch = Local::with(|local| local.ready.take()).unwrap_or_default();
+        // Exchanged for the storage of the last round: waking another task of the lane allocates nothing.
+        let mut batch = std::mem::take(&mut self.ready);
+        Local::with(|local| std::mem::swap(&mut *local.ready.borrow_mut(), &mut batch));
         for _ in 0..TURNS_PER_ROUND {
             let Some(task) = batch.pop_front() else { break };
             self.run_task(task);
@@ -275,11 +281,14 @@ impl Executor {
         let more = Local::with(|local| {
             local.current.set(None);
             let mut ready = local.ready.borrow_mut();
-            // What was not run comes before what has become ready meanwhile; the emptied storage is kept.
-            batch.append(&mut ready);
-            *ready = batch;
+            if !batch.is_empty() {
+                // What was not run comes before what has become ready meanwhile.
+                batch.append(&mut ready);
+                std::mem::swap(&mut *ready, &mut batch);
+            }
             !ready.is_empty()
         });
+        self.ready = batch;
         more.unwrap_or(false)
     }
 

@@ -15,7 +15,7 @@ use std::task::{Context, Poll, Waker};
 
 pub use address::{Address, InvalidAddress, ToAddress};
 pub(crate) use dial::{DialError, Dialer, Place};
-pub(crate) use timer::Timer;
+pub(crate) use timer::{RuntimeEnded, Timer};
 #[cfg(feature = "tls")]
 pub(crate) use transport::Secure;
 pub(crate) use transport::{Transport, TransportError};

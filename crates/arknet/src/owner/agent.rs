@@ -193,6 +193,10 @@ where
             if self.mailbox.poll_room(1, cx).is_pending() {
                 break;
             }
+            // What was withdrawn since this turn began has not begun.
+            if self.desk.has_news() {
+                self.take_in(cx.waker());
+            }
             let Some(job) = self.backlog.pop_front() else {
                 break;
             };

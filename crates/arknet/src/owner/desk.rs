@@ -49,6 +49,11 @@ impl<Op> Desk<Op> {
         }
     }
 
+    /// Whether there is something that the agent has not taken.
+    pub(crate) fn has_news(&self) -> bool {
+        self.news.load(Ordering::Acquire)
+    }
+
     /// Registers the agent and gives it what there is: all jobs, in exchange for an empty queue.
     pub(crate) fn take(
         &self,

@@ -57,6 +57,35 @@ use crate::link;
 ///
 /// When the last clone is dropped, what was taken in is finished, and the connection is closed; [`close`](Self::close)
 /// waits for that.
+///
+/// ```no_run
+/// use arknet::Lanes;
+/// use arknet::redis::commands::strings::{get, incr, set};
+/// use arknet::redis::{Client, Config, Error, pipeline};
+///
+/// # async fn run(lanes: &Lanes) -> Result<(), Error> {
+/// let client = Client::connect(Config::new("127.0.0.1:6379")?, lanes).await?;
+/// client.run(set("greeting", "hello")).await?;
+/// let (greeting, visits) = client
+///     .run(pipeline().add(get::<String>("greeting")).add(incr("visits")))
+///     .await;
+/// println!("{} for the {}th time", greeting?, visits?);
+///
+/// // The same with a function, which is called on the connection's lane.
+/// client.run_with(incr("visits"), |visits| println!("{visits:?}"))?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// What is not for a shared connection does not compile:
+///
+/// ```compile_fail
+/// use arknet::redis::commands::lists::blpop;
+///
+/// # async fn run(client: &arknet::redis::Client) {
+/// client.run(blpop::<String>("jobs", None)).await;
+/// # }
+/// ```
 pub struct Client {
     shared: Arc<Shared>,
     within: Option<Duration>,

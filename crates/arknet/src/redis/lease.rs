@@ -1,10 +1,13 @@
 //! A connection, lent to one user.
 
+mod call;
+
 use std::fmt;
 use std::time::{Duration, Instant};
 
 use tracing::Instrument;
 
+use self::call::Call;
 use super::connection::{Connection, Limit};
 use super::pool::Manager;
 use super::{Batch, Transaction};
@@ -70,16 +73,15 @@ impl Lease {
     /// Runs a command or a pipeline on a lane, and calls a function there with its result, and with the lease to go on with.
     /// Dropped, the lease goes back to its pool.
     ///
-    /// Where the lanes have ended, the function is dropped without being called.
-    pub fn run_with<B>(mut self, batch: B, callback: impl FnOnce(Self, B::Output) + Send + 'static)
+    /// The function is called once in any case. Where the lanes have ended, it is called on the thread that finds that out,
+    /// and what it gets says whether the requests may have been carried out.
+    pub fn run_with<B>(self, batch: B, callback: impl FnOnce(Self, B::Output) + Send + 'static)
     where
         B: Batch + 'static,
     {
         let lanes = self.lease.manager().lanes().clone();
-        lanes.spawn(async move {
-            let output = self.run(batch).await;
-            callback(self, output);
-        });
+        let call = Call::new(self, batch, callback);
+        lanes.spawn(call.run());
     }
 
     /// Begins a transaction: watches keys, reads them, and then changes them together, or not at all if somebody else has

@@ -10,7 +10,7 @@ use arknet_proto::redis::{ProtocolError, ReplyLimits};
 
 use super::{Config, Error};
 use crate::error::Outcome;
-use crate::link::{Address, DialError, Dialer, Place, TransportError};
+use crate::link::{Address, DialError, Dialer, Place, RuntimeEnded, TransportError};
 
 /// What is done with a session that its user has changed, before the next one gets it.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -153,6 +153,10 @@ impl Node {
             source: Arc::new(source),
             outcome: Outcome::Unknown,
         }
+    }
+
+    pub(super) fn runtime_ended(&self, _: &RuntimeEnded) -> Error {
+        self.lost(io::Error::other("the lanes have ended"))
     }
 
     pub(super) fn transport_failed(&self, error: TransportError) -> Error {

@@ -56,5 +56,7 @@ mod cycles;
 mod descriptors;
 mod idle_memory;
 mod pool_leases;
+#[cfg(feature = "redis")]
+mod redis_client;
 mod stories;
 mod ten_thousand;

@@ -53,6 +53,33 @@ pub(super) fn length(text: &[u8]) -> Length {
     }
 }
 
+/// Digits of a length that is read in haste: ten megabytes are not sent often.
+const FEW_DIGITS: usize = 7;
+
+/// Where the payload of the string of bytes at the start of `text` begins, and its length. `None` if there is
+/// none, if its header is not whole, or if anything about it is unusual.
+#[inline(always)]
+pub(super) fn bulk(text: &[u8]) -> Option<(usize, usize)> {
+    let [b'$', first, rest @ ..] = text else {
+        return None;
+    };
+    let mut value = usize::from(first.wrapping_sub(b'0'));
+    // A zero in front of other digits is for others to refuse.
+    if value == 0 || value > 9 {
+        return None;
+    }
+    for (index, byte) in rest.iter().enumerate().take(FEW_DIGITS) {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            let start = index + 4;
+            return (*byte == b'\r' && rest.get(index + 1) == Some(&b'\n'))
+                .then_some((start, value));
+        }
+        value = value * 10 + usize::from(digit);
+    }
+    None
+}
+
 #[cold]
 fn unusual_length(text: &[u8], count: usize) -> Length {
     const NULL: &[u8] = b"-1\r\n";

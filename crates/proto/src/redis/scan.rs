@@ -127,6 +127,11 @@ impl Scanner {
                 self.depth = depth;
                 remaining = self.outer.get(depth).copied().unwrap_or(0);
             }
+            if let Some(end) = self.whole_bulk(buffer, at) {
+                at = end;
+                remaining = remaining.saturating_sub(1);
+                continue;
+            }
             self.within_limit(at.saturating_add(SHORTEST))?;
             match self.step(buffer, at)? {
                 Step::Element(end) => {
@@ -180,7 +185,19 @@ impl Scanner {
         self.kind = FrameKind::Reply;
     }
 
+    /// Where the string of bytes at `at` ends, if there is one, and it is whole and within the limit: nearly
+    /// every header is of one, and this is all that it needs.
     #[inline(always)]
+    fn whole_bulk(&self, buffer: &[u8], at: usize) -> Option<usize> {
+        let (start, len) = header::bulk(buffer.get(at..)?)?;
+        let end = at + start + len + 2;
+        if end > self.limits.max_reply_bytes {
+            return None;
+        }
+        (buffer.get(end - 2..end)? == b"\r\n").then_some(end)
+    }
+
+    #[inline(never)]
     fn step(&mut self, buffer: &[u8], at: usize) -> Result<Step, ProtocolError> {
         let Some((kind, text)) = buffer.get(at..).and_then(<[u8]>::split_first) else {
             return Ok(Step::More);
@@ -280,13 +297,11 @@ impl Scanner {
             if value < 4 {
                 return Err(ProtocolError::InvalidLength { of });
             }
+            self.payload_end(at + 1 + len, value)?;
             match text.get(len..).and_then(|payload| payload.get(3)) {
                 Some(b':') => {}
                 Some(_) => return Err(ProtocolError::Invalid { of }),
-                None => {
-                    self.payload_end(at + 1 + len, value)?;
-                    return Ok(Step::More);
-                }
+                None => return Ok(Step::More),
             }
         }
         self.payload(buffer, at, text, of)

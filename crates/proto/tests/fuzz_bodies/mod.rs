@@ -16,6 +16,7 @@ pub(crate) mod mysql_handshake;
 pub(crate) mod mysql_packets;
 pub(crate) mod mysql_rows;
 pub(crate) mod pool;
+pub(crate) mod redis_exchange;
 pub(crate) mod redis_reply;
 pub(crate) mod redis_request;
 pub(crate) mod send_queue;

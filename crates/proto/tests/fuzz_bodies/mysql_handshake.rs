@@ -81,7 +81,9 @@ fn as_client(choices: u8, piece: usize, says: &[u8]) {
             }
             Step::Failed(error) => {
                 let error = error.clone();
-                assert!(!error.to_string().contains("horse"));
+                // A server's own words are quoted.
+                let echoed = contains(says, b"horse");
+                assert!(echoed || !error.to_string().contains("horse"));
                 client.handle_input(says);
                 client.handle_tls(true);
                 client.handle_encrypted(vec![1]);

@@ -128,6 +128,7 @@ fn finish_failed<B: Batch>(
     around: Circumstances<'_>,
 ) -> B::Output {
     let begun = failure.begun();
+    tracing::debug!(request = batch.name(), ?failure, "redis: failed");
     let error = |request| {
         let outcome = if request < begun {
             Outcome::Unknown

@@ -112,6 +112,7 @@ impl Shared {
             batch.encode(wire);
             Owner::Future(waker.clone())
         })?;
+        tracing::trace!(request = batch.name(), "redis: taken in");
         batch.release();
         Ok(ticket)
     }
@@ -127,6 +128,7 @@ impl Shared {
         B: Batch + 'static,
         F: FnOnce(B::Output) + Send + 'static,
     {
+        tracing::trace!(request = batch.name(), "redis: taken in");
         let size = (batch.requests(), batch.wire_len());
         let mut callback = Box::new(Callback {
             batch,

@@ -168,13 +168,14 @@ impl Connection {
         });
         match (drained, self.drain) {
             (Poll::Pending, Some(drain)) => {
-                if self.timer.poll(cx, drain.until).is_pending() {
-                    return Poll::Pending;
-                }
-                Poll::Ready(Err(self.node.lost(io::Error::new(
-                    io::ErrorKind::TimedOut,
-                    "an earlier reply did not come",
-                ))))
+                let passed = self.timer.poll(cx, drain.until);
+                passed.map(|passed| match passed {
+                    Ok(()) => Err(self.node.lost(io::Error::new(
+                        io::ErrorKind::TimedOut,
+                        "an earlier reply did not come",
+                    ))),
+                    Err(ended) => Err(self.node.runtime_ended(&ended)),
+                })
             }
             (Poll::Ready(Err(error)), _) => {
                 self.failure = Some(error.clone());

@@ -19,7 +19,7 @@ use arknet_proto::redis::exchange::{Answered, Dirt, InFlight, Resetting, Speaks}
 use arknet_proto::redis::{Effects, Frame, FrameKind, Reply, Scanner};
 use bytes::{Buf, BytesMut};
 
-pub(super) use self::run::Limit;
+pub(super) use self::run::{Limit, Running};
 use self::wire::Wire;
 use super::Error;
 use super::node::Node;
@@ -294,6 +294,11 @@ impl Connection {
         if self.effects != Effects::NONE || error.starts_with(b"-NOPERM ") {
             self.dirt.note_unknown();
         }
+    }
+
+    /// It is of no use any more.
+    pub(super) fn fail(&mut self, error: Error) {
+        self.failure.get_or_insert(error);
     }
 
     /// Forgets what was read of the caller's replies.

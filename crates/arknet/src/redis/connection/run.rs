@@ -1,6 +1,7 @@
 //! A batch of requests on a connection: encoded, sent, answered, or given up in good order.
 
 use std::future::poll_fn;
+use std::ops::DerefMut;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,7 @@ use arknet_proto::redis::exchange::{Dirt, Nature, Requests, Speaks};
 use arknet_proto::redis::{Command, Effects};
 
 use super::{Connection, End, Error, Owner};
+use crate::drive::stream::Outgoing;
 use crate::error::Outcome;
 use crate::link;
 use crate::redis::{Answers, Batch, Doing};
@@ -38,27 +40,16 @@ struct Begun {
 impl Connection {
     /// Runs a batch.
     ///
-    /// Dropped before a byte was handed over, nothing has happened. Dropped later, the rest of the bytes leave with what
-    /// comes next, and the replies are read and thrown away then; if the batch blocks, the connection is of no use any more.
-    pub(in crate::redis) async fn run<B: Batch>(
-        &mut self,
-        mut batch: B,
-        limit: Limit,
-    ) -> B::Output {
-        let begun = match self.begin(&batch) {
-            Ok(begun) => begun,
-            Err(error) => return batch.finish(Answers::failed(&error)),
-        };
-        batch.release();
-        let mut running = Running {
-            connection: self,
-            begun,
-            limit,
-            deadline: None,
-            ended: begun.requests == 0,
+    /// Dropped before a byte was handed over, nothing has happened. Dropped later, what was begun leaves with what comes
+    /// next, and its replies are read and thrown away then; if the batch blocks, the connection is of no use any more.
+    #[inline]
+    pub(in crate::redis) async fn run<B: Batch>(&mut self, batch: B, limit: Limit) -> B::Output {
+        let mut running = match Running::begin(self, batch, limit) {
+            Ok(running) => running,
+            Err((_, output)) => return output,
         };
         let result = poll_fn(|cx| running.poll(cx)).await;
-        running.finish(batch, result)
+        running.finish(result).1
     }
 
     fn begin<B: Batch>(&mut self, batch: &B) -> Result<Begun, Error> {
@@ -131,12 +122,12 @@ impl Connection {
                         .map(|(sum, time)| sum.saturating_add(time));
                     true
                 }
-                // In RESP2 messages look like replies; of several confirmations of one request, the first is its reply.
-                Nature::Subscribes => alone && self.speaks() == Speaks::Resp3,
                 Nature::Lasts => {
                     end = end.or(Some(End::WithLease));
                     true
                 }
+                // In RESP2 messages look like replies; of several confirmations of one request, the first is its reply.
+                Nature::Subscribes => alone && self.speaks() == Speaks::Resp3,
                 Nature::Silences => false,
                 Nature::Floods | Nature::Ends => {
                     end = Some(End::Now);
@@ -154,28 +145,35 @@ impl Connection {
         Ok(())
     }
 
-    /// How many of the batch's requests have begun to be sent. `committed` bytes more than is known count as sent.
-    fn sent(&self, begun: &Begun, committed: usize) -> usize {
+    /// How many of the batch's requests have begun to be sent, and how many bytes these have. `committed` bytes more than
+    /// is known count as sent.
+    fn sent(&self, begun: &Begun, committed: usize) -> (usize, usize) {
         let wire = self.wire.from(begun.place);
         match self.in_flight.last_fate(committed) {
+            Some(fate) if self.wire.waiting() > 0 => fate.begun_part(wire),
             // Everything was handed over.
-            _ if wire.is_empty() => begun.requests,
-            Some(fate) => fate.begun(wire),
-            None => begun.requests,
+            _ => (begun.requests, wire.len()),
         }
     }
 
-    /// Nobody waits for the batch any more. Returns how many of its requests have begun to be sent.
+    /// Nobody waits for the batch any more. Returns how many of its requests have begun to be sent; the others never will.
     #[cold]
     fn give_up(&mut self, begun: &Begun) -> usize {
-        let sent = self.sent(begun, self.transport.committed());
+        let (sent, bytes) = self.sent(begun, self.transport.committed());
         if sent == 0 && self.in_flight.retract().is_some() {
             self.wire.truncate(begun.place);
             self.dirt = begun.dirt;
             self.end = begun.end;
             return 0;
         }
-        if let Some(owner) = self.in_flight.last_mut() {
+        let cut = sent < begun.requests;
+        if cut {
+            self.wire.truncate(begun.place + bytes);
+            // What was begun with a MULTI has no EXEC any more.
+            self.dirt.note_unknown();
+        }
+        let answered = cut && self.in_flight.cut(sent, bytes).is_some();
+        if !answered && let Some(owner) = self.in_flight.last_mut() {
             *owner = Owner::Nobody;
         }
         if begun.blocks {
@@ -185,27 +183,56 @@ impl Connection {
     }
 }
 
-/// A batch that waits for its replies.
-struct Running<'a> {
-    connection: &'a mut Connection,
+/// A batch that waits for its replies, on a connection that is borrowed or owned.
+pub(in crate::redis) struct Running<C: DerefMut<Target = Connection>, B: Batch> {
+    /// Both are there until the end.
+    parts: Option<(C, B)>,
     begun: Begun,
     limit: Limit,
     /// Known once the batch has to wait: one that is answered at once looks at no clock.
     deadline: Option<Option<Instant>>,
-    ended: bool,
 }
 
-impl Running<'_> {
+impl<C: DerefMut<Target = Connection>, B: Batch> Running<C, B> {
+    /// Begins, or fails at once.
     #[inline]
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        if self.ended {
+    pub(in crate::redis) fn begin(
+        mut connection: C,
+        mut batch: B,
+        limit: Limit,
+    ) -> Result<Self, (C, B::Output)> {
+        match connection.begin(&batch) {
+            Ok(begun) => {
+                batch.release();
+                Ok(Self {
+                    parts: Some((connection, batch)),
+                    begun,
+                    limit,
+                    deadline: None,
+                })
+            }
+            Err(error) => Err((connection, batch.finish(Answers::failed(&error)))),
+        }
+    }
+
+    /// The connection, until the end.
+    pub(in crate::redis) fn connection(&self) -> Option<&Connection> {
+        self.parts.as_ref().map(|(connection, _)| &**connection)
+    }
+
+    /// Ready when the replies are there, or will not come: then [`finish`](Self::finish) takes what this gives.
+    #[inline]
+    pub(in crate::redis) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        let Some((connection, _)) = &mut self.parts else {
+            return Poll::Ready(Ok(()));
+        };
+        if self.begun.requests == 0 {
             return Poll::Ready(Ok(()));
         }
-        let exchange = self.connection.poll_exchange(cx, Connection::take_replies);
+        let exchange = connection.poll_exchange(cx, Connection::take_replies);
         if exchange.is_pending() {
             return self.poll_deadline(cx);
         }
-        self.ended = true;
         exchange
     }
 
@@ -216,54 +243,47 @@ impl Running<'_> {
                 .deadline
                 .insert(self.limit.deadline(self.begun.patience)),
         };
-        let Some(deadline) = deadline else {
-            return Poll::Pending;
-        };
-        self.connection
-            .timer
-            .poll(cx, deadline)
-            .map(|()| Err(self.timed_out()))
-    }
-
-    #[cold]
-    fn timed_out(&self) -> Error {
-        let within = self.limit.within.unwrap_or_default();
-        Error::Timeout {
-            doing: Doing::Request,
-            within: within.saturating_add(self.begun.patience.unwrap_or_default()),
-            outcome: Outcome::Unknown,
+        match (deadline, &mut self.parts) {
+            (Some(deadline), Some((connection, _))) => {
+                let passed = connection.timer.poll(cx, deadline);
+                passed.map(|passed| match passed {
+                    Ok(()) => Err(self.limit.timed_out(self.begun.patience)),
+                    Err(ended) => Err(connection.node.runtime_ended(&ended)),
+                })
+            }
+            _ => Poll::Pending,
         }
     }
 
+    /// Gives the connection back, with the output.
     #[inline]
-    fn finish<B: Batch>(mut self, batch: B, result: Result<(), Error>) -> B::Output {
+    pub(in crate::redis) fn finish(mut self, result: Result<(), Error>) -> (C, B::Output) {
+        let Some((mut connection, batch)) = self.parts.take() else {
+            unreachable!("only the end takes the connection");
+        };
         let output = match result {
             Ok(()) => {
-                let connection = &*self.connection;
                 let complete = |_| Error::Closed;
-                batch.finish(Answers::new(
-                    &connection.incoming,
-                    &connection.frames,
-                    &complete,
-                ))
+                let (incoming, frames) = (&connection.incoming, &connection.frames);
+                batch.finish(Answers::new(incoming, frames, &complete))
             }
-            Err(error) => self.finish_failed(batch, &error),
+            Err(error) => connection.finish_failed(&self.begun, batch, &error),
         };
-        self.ended = true;
-        self.connection.forget_replies();
-        output
+        connection.forget_replies();
+        (connection, output)
     }
+}
 
+impl Connection {
     #[cold]
-    fn finish_failed<B: Batch>(&mut self, batch: B, error: &Error) -> B::Output {
-        let connection = &mut *self.connection;
+    fn finish_failed<B: Batch>(&mut self, begun: &Begun, batch: B, error: &Error) -> B::Output {
         let sent = if error.is_timeout() {
-            connection.give_up(&self.begun)
+            self.give_up(begun)
         } else {
-            connection.failure = Some(error.clone());
-            connection.sent(&self.begun, connection.transport.in_doubt())
+            self.failure = Some(error.clone());
+            self.sent(begun, self.transport.in_doubt()).0
         };
-        tracing::debug!(address = %connection.node.address, %error, "requests failed");
+        tracing::debug!(address = %self.node.address, %error, "requests failed");
         let failure = |number| {
             error.clone().with_outcome(if number < sent {
                 Outcome::Unknown
@@ -271,25 +291,33 @@ impl Running<'_> {
                 Outcome::NotSent
             })
         };
-        batch.finish(Answers::new(
-            &connection.incoming,
-            &connection.frames,
-            &failure,
-        ))
+        batch.finish(Answers::new(&self.incoming, &self.frames, &failure))
     }
 }
 
 /// The caller has given up.
-impl Drop for Running<'_> {
+impl<C: DerefMut<Target = Connection>, B: Batch> Drop for Running<C, B> {
     fn drop(&mut self) {
-        if !self.ended {
-            self.connection.give_up(&self.begun);
-            self.connection.forget_replies();
+        if let Some((connection, _)) = &mut self.parts
+            && self.begun.requests > 0
+        {
+            connection.give_up(&self.begun);
+            connection.forget_replies();
         }
     }
 }
 
 impl Limit {
+    #[cold]
+    fn timed_out(&self, patience: Option<Duration>) -> Error {
+        let within = self.within.unwrap_or_default();
+        Error::Timeout {
+            doing: Doing::Request,
+            within: within.saturating_add(patience.unwrap_or_default()),
+            outcome: Outcome::Unknown,
+        }
+    }
+
     /// When it is over, if it begins now.
     fn deadline(&self, patience: Option<Duration>) -> Option<Instant> {
         let within = self.within.zip(patience);

@@ -109,6 +109,36 @@ fn a_client_that_accepts_anything_accepts_anything() {
     assert_eq!(pair.client.info().peer_certificates.len(), 1);
 }
 
+/// A client that trusts `authority` and looks at no name.
+fn any_name(authority: &Authority) -> ClientConfig {
+    ClientConfig::builder()
+        .roots(authority.authorities())
+        .accept_any_name()
+        .build()
+        .unwrap()
+}
+
+#[test]
+fn a_client_that_accepts_any_name_forgives_nothing_else() {
+    let (ours, theirs) = (Authority::new(), Authority::new());
+    let client = any_name(&ours);
+    let server = |identity| ServerConfig::builder().identity(identity).build().unwrap();
+    let named = server(ours.issue(&["example.org"]).identity());
+    let pair = Pair::connected(&client, "localhost", &named);
+    assert_eq!(pair.client.info().peer_certificates.len(), 1);
+
+    // A name that is wrong hides neither of these.
+    let expired = ours.issue_expired(&["example.org"]).identity();
+    let (error, _) = refused(&client, "localhost", expired);
+    let Error::Certificate(fault) = error else {
+        panic!("{error:?}")
+    };
+    assert_eq!(fault, CertificateFault::Expired);
+    let foreign = theirs.issue(&["localhost"]).identity();
+    let (error, _) = refused(&client, "localhost", foreign);
+    assert!(matches!(error, Error::Certificate(_)), "{error}");
+}
+
 #[test]
 fn accepting_anything_is_warned_about() {
     let warnings = Warnings::default();

@@ -21,27 +21,33 @@ const LATE: Duration = Duration::from_millis(500);
 const TASKS: usize = 50;
 const EACH: usize = 100;
 
-/// Lets the proxy take 0 to 100 ms for what it hands on, each time another, as long as something runs.
-async fn delay(proxy: &FaultProxy, running: &Cell<usize>) {
+/// How often the network is slow, and well again.
+const ROUNDS: usize = 25;
+
+/// Lets the proxy take 0 to 100 ms for what it hands on, each time another.
+async fn delay(proxy: &FaultProxy, over: &Cell<bool>) {
     let mut chance = Chance(7);
-    while running.get() > 0 {
+    for _ in 0..ROUNDS {
         let slow = Plan::pass().delayed(Duration::from_millis(chance.below(100)));
         proxy.set(Direction::ToClient, slow);
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        // Another plan lets go of what this one holds: twice as long as a request may take.
+        tokio::time::sleep(2 * LIMIT).await;
         proxy.set(Direction::ToClient, Plan::pass());
         tokio::time::sleep(Duration::from_millis(chance.below(20))).await;
     }
+    over.set(true);
 }
 
-/// Runs five thousand requests; says how long the longest took, and how many were too late.
+/// Runs five thousand requests at least, as long as the network changes; says how long the longest took, and how many were too late.
 async fn measure(
     proxy: &FaultProxy,
     request: impl AsyncFn(&str) -> Result<String, Error>,
 ) -> (Duration, usize) {
-    let running = Cell::new(TASKS);
+    let over = Cell::new(false);
     let task = async |task: usize| {
-        let (mut longest, mut late) = (Duration::ZERO, 0);
-        for number in 0..EACH {
+        let (mut longest, mut late, mut number) = (Duration::ZERO, 0, 0);
+        while number < EACH || !over.get() {
+            number += 1;
             let said = format!("{task} {number}");
             let start = Instant::now();
             match request(&said).await {
@@ -53,11 +59,10 @@ async fn measure(
             }
             longest = longest.max(start.elapsed());
         }
-        running.set(running.get() - 1);
         (longest, late)
     };
     let tasks = join_all((0..TASKS).map(task));
-    let (measured, ()) = join(tasks, delay(proxy, &running)).await;
+    let (measured, ()) = join(tasks, delay(proxy, &over)).await;
     let longest = measured.iter().map(|(longest, _)| *longest).max().unwrap();
     (longest, measured.iter().map(|(_, late)| late).sum())
 }

@@ -16,10 +16,10 @@ const SHORT: Duration = Duration::from_millis(50);
 fn a_request_that_takes_too_long_fails_and_its_reply_reaches_nobody() {
     let server = need!(RedisServer::start(Options::default()));
     tell(|lanes| async move {
-        let config = config(&server).request_timeout(Some(SHORT));
-        let pool = pool_of_one(config, ResetPolicy::Automatic, &lanes);
+        let pool = pool_of_one(config(&server), ResetPolicy::Automatic, &lanes);
         let mut lease = pool.acquire().await.unwrap();
         echo(&mut lease, "before").await;
+        lease.set_request_timeout(Some(SHORT));
         server.pause(3 * SHORT);
         let began = Instant::now();
         let late = lease
@@ -47,12 +47,12 @@ fn a_request_that_takes_too_long_fails_and_its_reply_reaches_nobody() {
 fn a_command_that_blocks_has_its_own_time_in_addition() {
     let server = need!(RedisServer::start(Options::default()));
     tell(|lanes| async move {
-        let config = config(&server).request_timeout(Some(4 * SHORT));
+        let config = config(&server).request_timeout(Some(10 * SHORT));
         let pool = pool_of_one(config, ResetPolicy::Automatic, &lanes);
         let mut lease = pool.acquire().await.unwrap();
         let pop = cmd::<Option<(String, String)>>("BLPOP")
             .arg("none")
-            .arg(0.4);
+            .arg(0.6);
         assert_eq!(lease.run(pop).await.unwrap(), None);
         echo(&mut lease, "after").await;
     });
@@ -69,7 +69,7 @@ fn a_deadline_of_the_lease_holds_for_all_that_is_run_on_it() {
         let pop = cmd::<Option<(String, String)>>("BLPOP").arg("none").arg(0);
         let late = lease.run(pop).await.unwrap_err();
         assert!(late.is_timeout(), "{late}");
-        assert!(began.elapsed() >= SHORT && began.elapsed() < 20 * SHORT);
+        assert!(began.elapsed() >= SHORT && began.elapsed() < 100 * SHORT);
     });
 }
 
@@ -103,7 +103,7 @@ fn who_waits_for_a_connection_waits_no_longer_than_allowed() {
 fn one_deadline_covers_the_wait_for_a_connection_and_the_request() {
     let server = need!(RedisServer::start(Options::default()));
     tell(|lanes| async move {
-        let config = config(&server).request_timeout(Some(SHORT));
+        let config = config(&server).request_timeout(Some(20 * SHORT));
         let pool = pool_of_one(config, ResetPolicy::Automatic, &lanes);
         let pong: String = pool.run(cmd("PING")).await.unwrap();
         assert_eq!(pong, "PONG");
@@ -111,7 +111,7 @@ fn one_deadline_covers_the_wait_for_a_connection_and_the_request() {
         let began = Instant::now();
         let late = pool.run(cmd::<String>("PING")).await.unwrap_err();
         assert!(late.is_timeout(), "{late}");
-        assert!(began.elapsed() < 20 * SHORT, "{:?}", began.elapsed());
+        assert!(began.elapsed() < 100 * SHORT, "{:?}", began.elapsed());
         server.thaw();
     });
 }

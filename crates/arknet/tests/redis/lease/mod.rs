@@ -4,6 +4,7 @@ mod cancellation;
 mod deadlines;
 mod handshake;
 mod outcomes;
+mod places;
 mod scripted;
 mod session;
 mod transactions;

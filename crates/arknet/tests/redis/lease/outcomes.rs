@@ -194,6 +194,128 @@ fn a_server_without_reset_is_asked_once_and_its_changed_connections_are_closed()
     });
 }
 
+/// The first request fills what the system holds, so that the second is begun and the third is not.
+#[test]
+fn what_was_not_begun_of_a_pipeline_is_not_sent_and_never_will_be() {
+    /// More than the buffers of both ends hold.
+    const LARGE: usize = 32 << 20;
+    let server = need!(RedisServer::start(Options::default()));
+    tell(|lanes| async move {
+        let config = config(&server).request_timeout(Some(Duration::from_millis(200)));
+        let pool = pool_of_one(config, ResetPolicy::Automatic, &lanes);
+        let mut lease = pool.acquire().await.unwrap();
+        let text = "x".repeat(LARGE);
+        server.freeze();
+        let set = |key, text: &str| cmd::<()>("SET").arg(key).arg(text);
+        let batch = arknet::redis::pipeline()
+            .add(set("first", "1"))
+            .add(set("second", &text))
+            .add(set("third", "3"));
+        let (first, second, third) = lease.run(batch).await;
+        let outcomes = [first, second, third].map(|result| {
+            let error = result.unwrap_err();
+            assert!(error.is_timeout(), "{error}");
+            error.outcome()
+        });
+        assert_eq!(
+            outcomes,
+            [Outcome::Unknown, Outcome::Unknown, Outcome::NotSent]
+        );
+        server.thaw();
+        // Behind what was begun; the third is not.
+        lease.set_request_timeout(None);
+        let stored: Vec<Option<u64>> = lease
+            .run(arknet::redis::pipeline().extend(
+                ["first", "second", "third"].map(|key| cmd::<u64>("STRLEN").arg(key).returning()),
+            ))
+            .await
+            .into_iter()
+            .map(|length| length.unwrap())
+            .collect();
+        assert_eq!(stored, [Some(1), Some(LARGE as u64), Some(0)]);
+        drop(lease);
+        echo(&mut pool.acquire().await.unwrap(), "after").await;
+    });
+}
+
+#[test]
+fn a_transaction_that_is_cut_in_the_middle_leaves_nobody_in_it() {
+    let server = need!(RedisServer::start(Options::default()));
+    tell(|lanes| async move {
+        let config = config(&server).request_timeout(Some(Duration::from_millis(200)));
+        let pool = pool_of_one(config, ResetPolicy::Automatic, &lanes);
+        let mut lease = pool.acquire().await.unwrap();
+        lease.set_request_timeout(Some(Duration::from_millis(50)));
+        server.freeze();
+        let large = cmd::<()>("SET").arg("k").arg("x".repeat(32 << 20));
+        let batch = arknet::redis::pipeline().add(large).atomic();
+        let error = lease.run(batch).await.unwrap_err();
+        assert_eq!(
+            error.outcome(),
+            Outcome::NotSent,
+            "without EXEC nothing is done: {error}"
+        );
+        server.thaw();
+        drop(lease);
+        let mut next = pool.acquire().await.unwrap();
+        next.set_request_timeout(None);
+        echo(&mut next, "after").await;
+        let exists: i64 = next.run(cmd("EXISTS").arg("k")).await.unwrap();
+        assert_eq!(exists, 0);
+    });
+}
+
+#[test]
+fn a_connection_on_which_something_unasked_came_is_not_lent() {
+    for unasked in ["+surprise\r\n", ">1\r\n+surprise\r\n", "half"] {
+        let server = Scripted::start([
+            session(move |mut peer| {
+                peer.login();
+                peer.expect(&[("ECHO first", "$5\r\nfirst\r\n")]);
+                peer.reply(unasked);
+                peer.end();
+            }),
+            session(|mut peer| {
+                peer.login();
+                peer.expect(&[("ECHO second", "$6\r\nsecond\r\n")]);
+                peer.end();
+            }),
+        ]);
+        tell(|lanes| async move {
+            let pool = pool_of_one(
+                Config::from_url(&server.url()).unwrap(),
+                ResetPolicy::Automatic,
+                &lanes,
+            );
+            echo(&mut pool.acquire().await.unwrap(), "first").await;
+            // The lane has turns, in which it sees what came.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            echo(&mut pool.acquire().await.unwrap(), "second").await;
+            assert_eq!(pool.stats().pool.discarded, 1, "{unasked:?}");
+            pool.close(Duration::from_secs(1)).await;
+        });
+    }
+}
+
+#[test]
+fn a_server_that_is_no_primary_any_more_is_left() {
+    let server = need!(RedisServer::start(Options::default()));
+    tell(|lanes| async move {
+        let pool = pool_of_one(config(&server), ResetPolicy::Automatic, &lanes);
+        let mut lease = pool.acquire().await.unwrap();
+        server.cli(&["REPLICAOF", "127.0.0.1", "1"]);
+        let error = lease
+            .run(cmd::<()>("SET").arg("k").arg(1))
+            .await
+            .unwrap_err();
+        assert_eq!(error.server().unwrap().code(), "READONLY");
+        echo(&mut lease, "the lease goes on").await;
+        drop(lease);
+        echo(&mut pool.acquire().await.unwrap(), "elsewhere").await;
+        assert_eq!(pool.stats().pool.connected, 2, "the name is resolved again");
+    });
+}
+
 #[test]
 fn of_a_pipeline_that_is_cut_each_request_says_what_became_of_it() {
     let server = Scripted::start([session(|mut peer| {

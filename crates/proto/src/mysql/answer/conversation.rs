@@ -318,6 +318,7 @@ impl Conversation {
 
     fn pop_front(&mut self) {
         self.waiting.pop_front();
+        self.answer.end();
         self.begin_front();
     }
 

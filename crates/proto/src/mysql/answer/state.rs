@@ -128,6 +128,11 @@ impl Answer {
         }
     }
 
+    /// The answer is complete: what follows is not a row of it.
+    pub(super) fn end(&mut self) {
+        self.stage = Stage::Ok;
+    }
+
     /// A request without an answer has had its turn.
     pub(super) fn pass(&mut self, request: Request) {
         if let Concerns::Closes(statement) = request.concerns {

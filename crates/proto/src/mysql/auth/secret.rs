@@ -34,6 +34,12 @@ impl Secret {
     }
 }
 
+impl From<crate::uri::Secret> for Secret {
+    fn from(secret: crate::uri::Secret) -> Self {
+        Self::new(secret.expose())
+    }
+}
+
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.is_empty() {

@@ -415,6 +415,21 @@ fn what_a_server_says_without_being_asked_is_a_farewell_or_an_error() {
     assert!(idle.is_broken());
 }
 
+#[test]
+fn what_comes_behind_an_answer_is_not_a_row_of_it() {
+    for agreed in AGREED {
+        let stream = answer(agreed, |to| {
+            to.columns(&columns());
+            to.error(&ServerError::new(1317, *b"70100", "interrupted"));
+            to.text_row(&row(1, "late"));
+        });
+        for piece in 1..=stream.len() {
+            let told = told(&mut waiting(agreed, &[query()]), &stream, piece);
+            assert!(told.is_err(), "{told:?}");
+        }
+    }
+}
+
 /// It meets a request on its way: the server has not seen the request, but the client cannot know.
 #[test]
 fn an_error_out_of_turn_is_told_and_the_connection_given_up() {

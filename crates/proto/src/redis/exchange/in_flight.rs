@@ -131,6 +131,20 @@ impl<T> InFlight<T> {
         self.batches.pop_back().map(|batch| batch.token)
     }
 
+    /// Cuts the last batch down to its first `requests`, which are `bytes` long: the bytes of the others must be taken
+    /// back, of which none was handed over or will be. If all that is left has its replies, the batch is taken.
+    pub fn cut(&mut self, requests: usize, bytes: usize) -> Option<T> {
+        let batch = self.batches.back_mut()?;
+        let requests = u32::try_from(requests).unwrap_or(u32::MAX);
+        batch.requests = batch.requests.min(requests.max(batch.answered));
+        let end = batch.start.saturating_add(bytes as u64);
+        self.queued = end.clamp(self.written.min(self.queued), self.queued);
+        if batch.answered < batch.requests {
+            return None;
+        }
+        self.batches.pop_back().map(|batch| batch.token)
+    }
+
     /// Takes note that the system took so many bytes more.
     pub fn handle_written(&mut self, bytes: usize) {
         self.written = self.written.saturating_add(bytes as u64).min(self.queued);
@@ -175,13 +189,20 @@ impl Fate {
     /// How many of the batch's requests have begun to be sent, of those whose bytes are `wire`: the server may have
     /// carried these out, and none of the others.
     pub fn begun(self, wire: &[u8]) -> usize {
+        self.begun_part(wire).0
+    }
+
+    /// How many they are, and how many bytes they have.
+    pub fn begun_part(self, wire: &[u8]) -> (usize, usize) {
         let written = usize::try_from(self.written).unwrap_or(usize::MAX);
-        let mut at = 0;
-        let begins = Requests::new(wire).map(|request| {
-            let begin = at;
-            at += request.wire_len();
-            begin
-        });
-        begins.take_while(|begin| *begin < written).count()
+        let (mut requests, mut bytes) = (0, 0);
+        for request in Requests::new(wire) {
+            if bytes >= written {
+                break;
+            }
+            requests += 1;
+            bytes += request.wire_len();
+        }
+        (requests, bytes)
     }
 }

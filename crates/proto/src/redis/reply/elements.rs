@@ -61,16 +61,12 @@ impl<'a> Elements<'a> {
     /// caller's loop.
     #[inline(always)]
     pub(super) fn next_bulk(&mut self) -> Option<&'a [u8]> {
-        let text = match self.rest {
-            [b'$', text @ ..] if self.to_skip == 0 => text,
-            _ => return None,
-        };
-        let Length::Of { value, len } = header::length(text) else {
+        if self.to_skip > 0 {
             return None;
-        };
+        }
+        let (start, len) = header::bulk(self.rest)?;
         let remaining = self.remaining.checked_sub(1)?;
-        let value = usize::try_from(value).ok()?;
-        let (payload, rest) = text.get(len..)?.split_at_checked(value)?;
+        let (payload, rest) = self.rest.get(start..)?.split_at_checked(len)?;
         self.rest = rest.get(2..)?;
         self.remaining = remaining;
         Some(payload)

@@ -48,6 +48,28 @@ fn what_was_not_handed_over_can_be_taken_back() {
 }
 
 #[test]
+fn what_was_not_begun_of_a_batch_can_be_cut_off() {
+    let mut flights = InFlight::new();
+    flights.push(30, 3, "batch");
+    flights.handle_written(12);
+    assert_eq!(flights.cut(2, 20), None, "two were begun");
+    assert_eq!(flights.unwritten(), 8);
+    assert_eq!(flights.handle_reply(), Some(Answered::Part(&mut "batch")));
+    assert_eq!(flights.handle_reply(), Some(Answered::Whole("batch")));
+    flights.handle_written(8);
+    flights.push(30, 3, "answered");
+    flights.handle_written(10);
+    flights.handle_reply();
+    assert_eq!(
+        flights.cut(1, 10),
+        Some("answered"),
+        "nothing is left of it"
+    );
+    assert!(flights.is_empty());
+    assert_eq!(flights.unwritten(), 0);
+}
+
+#[test]
 fn a_lost_connection_says_what_became_of_each_batch() {
     let mut flights = InFlight::new();
     flights.push(10, 3, "answered in part");
@@ -87,13 +109,16 @@ proptest! {
     ) {
         let mut wire = Vec::new();
         let mut begins = Vec::new();
+        let mut ends = vec![0];
         for value in &values {
             begins.push(wire.len() as u64);
             Command::new("SET").arg("key").arg(value.as_str()).encode_to(&mut wire);
+            ends.push(wire.len());
         }
         let fate = Fate { answered: 0, written };
         let expected = begins.iter().filter(|begin| **begin < written).count();
         prop_assert_eq!(fate.begun(&wire), expected);
+        prop_assert_eq!(fate.begun_part(&wire), (expected, ends[expected]));
     }
 
     /// Whatever is pushed, written, answered and taken back: no reply is anybody else's, and no byte is counted twice.
