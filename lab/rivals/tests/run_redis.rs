@@ -99,6 +99,7 @@ fn every_decoder_finds_what_was_put_in() {
     for work in unread {
         works("redis-protocol", work, &[]);
     }
+    works("reply whole", "decode lrange 5000x50 B pieces", &[]);
 }
 
 #[test]

@@ -2,9 +2,10 @@
 //!
 //! To add a rival, write a file in `peers` and add its lines here.
 
+use super::decode::{self, Case};
 use super::load::Load;
 use super::work::Kind;
-use super::{decode, ours, peers};
+use super::{ours, peers};
 use crate::failure::Failure;
 use crate::sample::Sample;
 
@@ -72,6 +73,17 @@ const READING: Taking = Taking {
     ],
 };
 
+/// The same of a reply that comes in pieces, with ours beside itself on the same reply in one.
+const IN_PIECES: Taking = Taking {
+    ours: DECODING.ours,
+    peers: &[
+        variant("redis", decode::redis_rs::run),
+        variant("redis-protocol", decode::redis_protocol::run),
+        variant("rustis", decode::rustis::run),
+        variant("reply whole", decode::ours::run_whole),
+    ],
+};
+
 /// Ours and the peers of a kind of work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taking {
@@ -85,6 +97,7 @@ impl Taking {
         match kind {
             Kind::Get { .. } | Kind::Pipeline { .. } => SHARED,
             Kind::Lease { .. } => POOLED,
+            Kind::Decode(Case::LrangePieces) => IN_PIECES,
             Kind::Decode(case) if case.is_read() => READING,
             Kind::Decode(_) => DECODING,
         }

@@ -7,6 +7,7 @@ use arknet_proto::redis::{FromReply, Reply, ReplyLimits, Scanner};
 use bytes::Bytes;
 
 use super::super::load::Load;
+use super::super::work::Kind;
 use super::Case;
 use super::pass::{self, Decoder, bytes, case, unread};
 use crate::failure::Failure;
@@ -36,6 +37,13 @@ pub(crate) fn run(load: &Load) -> Result<Sample, Failure> {
         }),
         _ => pass::run(load, decoder, |reply| unread(reply)),
     }
+}
+
+/// Measures the array of 5000 in one piece, whatever the load asks for: beside the same in pieces.
+pub(crate) fn run_whole(load: &Load) -> Result<Sample, Failure> {
+    let mut load = load.clone();
+    load.work.kind = Kind::Decode(Case::LrangeWhole);
+    run(&load)
 }
 
 fn typed<T: FromReply>(reply: Reply<'_>) -> Result<T, Failure> {
