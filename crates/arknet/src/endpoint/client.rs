@@ -1,8 +1,6 @@
 //! Connecting, and connecting again.
 
-use std::collections::hash_map::RandomState;
 use std::future::{Future, poll_fn};
-use std::hash::{BuildHasher, Hasher};
 use std::pin::pin;
 use std::sync::{Arc, Weak};
 use std::task::Poll;
@@ -24,9 +22,8 @@ use super::session::{Session, SessionConfig};
 use super::shared::{Close, Shared};
 use super::shutdown::{Once, Shutdown};
 use super::style::{self, Style, run_detached};
-use crate::io::now;
 use crate::lanes::{Lanes, Tenant};
-use crate::link::Transport;
+use crate::link::{Transport, random};
 
 /// How a client makes a connection.
 pub(crate) trait Connector: Send + Sync + 'static {
@@ -250,11 +247,4 @@ impl Drop for EndShared {
     fn drop(&mut self) {
         self.0.shared().end();
     }
-}
-
-/// Bits for the jitter of the next attempt, good enough that many clients do not come back at once.
-fn random() -> u64 {
-    let mut hasher = RandomState::new().build_hasher();
-    hasher.write_u64(now().elapsed().as_nanos() as u64);
-    hasher.finish()
 }

@@ -14,7 +14,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use slab::Slab;
 
-use super::lock;
+use super::{drop_contained, lock};
 #[cfg(target_os = "linux")]
 use crate::io::direct::Reactor;
 use crate::io::direct::{Local, TaskRef};
@@ -319,9 +319,7 @@ impl Executor {
             tracing::error!("a task of a lane panicked");
         }
         let entry = self.tasks.remove(key);
-        if catch_unwind(AssertUnwindSafe(|| drop(entry))).is_err() {
-            tracing::error!("a task of a lane panicked when it was dropped");
-        }
+        drop_contained(entry, "a task of a lane panicked when it was dropped");
     }
 }
 

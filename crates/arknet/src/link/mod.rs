@@ -9,7 +9,9 @@ mod dial;
 mod timer;
 mod transport;
 
+use std::collections::hash_map::RandomState;
 use std::future::{Future, poll_fn};
+use std::hash::BuildHasher;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
@@ -28,4 +30,9 @@ pub(crate) use crate::io::{after, now};
 pub(crate) fn at_once<T>(poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
     let mut cx = Context::from_waker(Waker::noop());
     pin!(tokio::task::unconstrained(poll_fn(poll))).poll(&mut cx)
+}
+
+/// Bits for jitter, good enough that many clients and pools do not do everything at the same time.
+pub(crate) fn random() -> u64 {
+    RandomState::new().hash_one(0)
 }

@@ -18,7 +18,7 @@ use super::dispatch::{Completion, Job};
 use super::error::{FromLost, Lost};
 use super::mailbox::Mailbox;
 use super::source::Ticket;
-use crate::lanes::lock;
+use crate::lanes::{drop_contained, lock};
 
 /// Rounds of starting and polling before others on the lane have their turn.
 const ROUNDS: usize = 16;
@@ -304,9 +304,10 @@ where
 
 /// An operation is code of the application, and what its drop does is no reason to end the lane's agent.
 fn drop_quietly<T>(value: T) {
-    if catch_unwind(AssertUnwindSafe(|| drop(value))).is_err() {
-        tracing::error!("an operation of a service panicked when it was dropped");
-    }
+    drop_contained(
+        value,
+        "an operation of a service panicked when it was dropped",
+    );
 }
 
 // Futures are pinned in boxes of their own.

@@ -255,9 +255,6 @@ impl<W> Source<W> for Posts<W> {
 /// Drops things of the application, on the owner, one by one, whatever they do.
 pub(crate) fn drop_contained<T>(items: impl IntoIterator<Item = T>) {
     for item in items {
-        let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(item)));
-        if dropped.is_err() {
-            tracing::error!("something panicked when its owner ended");
-        }
+        crate::lanes::drop_contained(item, "something panicked when its owner ended");
     }
 }

@@ -17,7 +17,8 @@ use super::acquire::{Call, Callback};
 use super::errands::{self, Errand};
 use super::{AcquireError, ConnectFailure, Lease, Manager, PoolConfig, PoolReport, PoolStats};
 use crate::io::{coarse_now, now};
-use crate::lanes::{Lanes, Tenant, lock};
+use crate::lanes::{Lanes, Tenant, drop_contained, lock};
+use crate::link;
 
 /// A connection, in a box of its own, so that lending it moves a pointer.
 pub(super) struct Held<M: Manager> {
@@ -52,7 +53,6 @@ pub(super) struct State<M: Manager> {
     /// When all should be over.
     close_by: Option<Instant>,
     lanes_ended: bool,
-    random: u64,
 }
 
 /// Who waits.
@@ -93,7 +93,6 @@ impl<M: Manager> Shared<M> {
             alarm: None,
             close_by: None,
             lanes_ended: false,
-            random: seed(),
         };
         let shared = Arc::new_cyclic(|me: &Weak<Self>| Self {
             me: me.clone(),
@@ -282,7 +281,7 @@ impl<M: Manager> Shared<M> {
         });
         let held = held.map_err(|failure| failure.map(Arc::new));
         let mut state = self.lock();
-        let random = state.random();
+        let random = link::random();
         // Dropped without the lock.
         let _old = match held {
             Ok(held) => {
@@ -525,26 +524,9 @@ impl<M: Manager> State<M> {
             .take_if(|(id, _)| *id == waiter)
             .map(|(_, sleeper)| sleeper)
     }
-
-    /// Bits for jitter: splitmix64.
-    fn random(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.random;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ (bits >> 31)
-    }
-}
-
-/// Good enough that pools of many processes do not do everything at the same time.
-fn seed() -> u64 {
-    use std::hash::BuildHasher;
-    std::collections::hash_map::RandomState::new().hash_one(0)
 }
 
 /// A connection whose drop panics must not take the pool with it.
 fn drop_quietly<T>(value: T) {
-    if catch_unwind(AssertUnwindSafe(|| drop(value))).is_err() {
-        tracing::error!("a pool's connection panicked when it was dropped");
-    }
+    drop_contained(value, "a pool's connection panicked when it was dropped");
 }

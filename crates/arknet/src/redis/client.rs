@@ -26,7 +26,6 @@ use std::time::{Duration, Instant};
 
 use arknet_proto::redis::FromReply;
 
-pub(super) use self::driver::random;
 pub(super) use self::open::{Opened, open};
 pub(super) use self::outgoing::Outgoing;
 pub use self::pushes::{Push, PushEvent, Pushes};

@@ -1,8 +1,6 @@
 //! The task behind a client: it connects, runs the connection, and connects again.
 
-use std::collections::hash_map::RandomState;
 use std::future::poll_fn;
-use std::hash::{BuildHasher, Hasher};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -42,7 +40,7 @@ pub(super) async fn drive(last: Last) {
             }
             Either::Right(((), _)) => return,
         };
-        let Some(delay) = reconnect.failed(random()) else {
+        let Some(delay) = reconnect.failed(link::random()) else {
             last.end(failed);
             return;
         };
@@ -154,11 +152,4 @@ impl Drop for Last {
     fn drop(&mut self) {
         self.end(Error::Closed);
     }
-}
-
-/// Bits for the jitter of the next attempt, good enough that many clients do not come back at once.
-pub(in crate::redis) fn random() -> u64 {
-    let mut hasher = RandomState::new().build_hasher();
-    hasher.write_u64(link::now().elapsed().as_nanos() as u64);
-    hasher.finish()
 }

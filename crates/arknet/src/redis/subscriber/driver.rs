@@ -15,7 +15,7 @@ use super::event::Sink;
 use super::shared::Shared;
 use crate::error::Outcome;
 use crate::link::{self, Deadline};
-use crate::redis::client::{Report, open, random};
+use crate::redis::client::{Report, open};
 use crate::redis::error::{Error, ErrorKind};
 
 /// Runs a subscriber until it is closed, nobody listens any more, or its policy says that it connects no more.
@@ -44,7 +44,7 @@ pub(super) async fn drive(mut last: Last) {
             }
             Either::Right(((), _)) => return,
         };
-        let Some(delay) = reconnect.failed(random()) else {
+        let Some(delay) = reconnect.failed(link::random()) else {
             last.end(failed);
             return;
         };

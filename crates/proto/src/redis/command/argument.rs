@@ -99,33 +99,26 @@ macro_rules! integers {
 
 integers!(i8, i16, i32, i64, i128, isize, u16, u32, u64, u128, usize);
 
-/// The shortest text that is the same number again: in digits, or with an exponent where those would be
-/// many.
-impl ToArg for f64 {
-    fn append_to(&self, command: &mut Command) {
-        let magnitude = self.abs();
-        let is_plain = magnitude == 0.0 || (1e-5..1e17).contains(&magnitude);
-        let text = if is_plain || !self.is_finite() {
-            Decimal::of(format_args!("{self}"))
-        } else {
-            Decimal::of(format_args!("{self:e}"))
-        };
-        command.push(text.as_bytes());
-    }
+macro_rules! floats {
+    ($($type:ty),*) => {$(
+        /// The shortest text that is the same number again: in digits, or with an exponent where those would be
+        /// many.
+        impl ToArg for $type {
+            fn append_to(&self, command: &mut Command) {
+                let magnitude = self.abs();
+                let is_plain = magnitude == 0.0 || (1e-5..1e17).contains(&magnitude);
+                let text = if is_plain || !self.is_finite() {
+                    Decimal::of(format_args!("{self}"))
+                } else {
+                    Decimal::of(format_args!("{self:e}"))
+                };
+                command.push(text.as_bytes());
+            }
+        }
+    )*};
 }
 
-impl ToArg for f32 {
-    fn append_to(&self, command: &mut Command) {
-        let magnitude = self.abs();
-        let is_plain = magnitude == 0.0 || (1e-5..1e17).contains(&magnitude);
-        let text = if is_plain || !self.is_finite() {
-            Decimal::of(format_args!("{self}"))
-        } else {
-            Decimal::of(format_args!("{self:e}"))
-        };
-        command.push(text.as_bytes());
-    }
-}
+floats!(f32, f64);
 
 impl ToArg for bool {
     fn append_to(&self, command: &mut Command) {
