@@ -133,7 +133,7 @@ impl Connection {
     #[cold]
     fn read_on(&mut self) -> Result<(), Error> {
         let read = link::at_once(|cx| {
-            self.poll_exchange(cx, |connection| connection.take_replies().map(|_| false))
+            self.poll_exchange(cx, |connection| connection.take_pushes().map(|()| false))
         });
         match read {
             Poll::Ready(Err(error)) => {

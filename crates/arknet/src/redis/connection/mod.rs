@@ -251,11 +251,31 @@ impl Connection {
                 self.skip(frame.len);
                 Ok(false)
             }
-            None => Err(self.node.lost(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "the server sent a reply that was not asked for",
-            ))),
+            None => Err(self.unasked()),
         }
+    }
+
+    /// Takes what has arrived while its user waited for nothing: the server may push whenever it likes, but not reply.
+    fn take_pushes(&mut self) -> Result<(), Error> {
+        loop {
+            let received = self.incoming.get(self.at..).unwrap_or_default();
+            if received.is_empty() {
+                return Ok(());
+            }
+            let scanned = self.scanner.scan(received);
+            match scanned.map_err(|error| self.node.broke_protocol(error))? {
+                Some(frame) if frame.kind == FrameKind::Push => self.skip(frame.len),
+                Some(_) => return Err(self.unasked()),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn unasked(&self) -> Error {
+        self.node.lost(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "the server sent a reply that was not asked for",
+        ))
     }
 
     /// Forgets a frame that nobody gets.

@@ -2,9 +2,10 @@
 
 use std::io::Write;
 use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
 
 use arknet::pool::PoolConfig;
-use arknet::redis::commands::strings::incr;
+use arknet::redis::commands::strings::{get, incr, set};
 use arknet::redis::{Client, Overflow, Pool, PushEvent, pipeline};
 
 use crate::support::{Fake, config, on_a_lane};
@@ -52,5 +53,41 @@ fn pushes_in_the_middle_of_a_transaction_are_not_taken_for_its_results() {
             assert!(matches!(push, Some(PushEvent::Push(_))), "{push:?}");
         }
         assert_eq!(client.stats().pushes, 2 * 4 * 250);
+    });
+}
+
+/// `SET` says who is pushed to, `GET` pushes to it.
+fn pushing_to_another() -> Fake {
+    let other = Arc::new(Mutex::new(None::<TcpStream>));
+    Fake::start(move || {
+        let other = other.clone();
+        move |words: &[Vec<u8>], stream: &mut TcpStream| {
+            let mut other = other.lock().unwrap();
+            match words[0].as_slice() {
+                b"SET" => *other = Some(stream.try_clone().unwrap()),
+                b"GET" => {
+                    let other = other.as_mut().unwrap();
+                    other.write_all(PUSH.as_bytes()).unwrap();
+                }
+                _ => {}
+            }
+            // Nobody may be there any more.
+            let _ = stream.write_all(b"+OK\r\n");
+        }
+    })
+}
+
+#[test]
+fn a_push_between_two_requests_of_a_lease_ends_nothing() {
+    let fake = pushing_to_another();
+    on_a_lane(async |lanes| {
+        let pool = Pool::new(config(fake.address()), PoolConfig::new(), lanes).unwrap();
+        let mut one = pool.acquire().await.unwrap();
+        let mut two = pool.acquire().await.unwrap();
+        for _ in 0..100 {
+            one.run(set("k", "v")).await.unwrap();
+            let _: String = two.run(get("k")).await.unwrap();
+            one.run(set("k", "v")).await.unwrap();
+        }
     });
 }
