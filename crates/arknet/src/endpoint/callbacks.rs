@@ -86,7 +86,8 @@ fn turn<H: Handler>(core: &mut Core, handler: &mut H, cx: &mut Context<'_>) -> P
 /// Gives whole messages to the handler, up to the budget.
 #[inline]
 fn deliver<H: Handler>(core: &mut Core, handler: &mut H, budget: &mut usize) {
-    while *budget > 0 {
+    // The usual end, found without the framing's being asked.
+    while *budget > 0 && !core.inbound.is_empty() {
         let Some(range) = core.next_message() else {
             break;
         };
