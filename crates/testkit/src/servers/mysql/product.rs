@@ -137,7 +137,8 @@ fn installed() -> Option<Program> {
     .into_iter()
     .find(|share| share.join("fill_help_tables.sql").is_file())?;
     Some(Program {
-        path: which("mariadbd")?,
+        // Where Debian keeps servers; the PATH of a user may lack it.
+        path: which("mariadbd").or_else(|| which("/usr/sbin/mariadbd"))?,
         places: Vec::new(),
         share,
     })
