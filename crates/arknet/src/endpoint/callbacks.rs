@@ -86,8 +86,7 @@ fn turn<H: Handler>(core: &mut Core, handler: &mut H, cx: &mut Context<'_>) -> P
 /// Gives whole messages to the handler, up to the budget.
 #[inline]
 fn deliver<H: Handler>(core: &mut Core, handler: &mut H, budget: &mut usize) {
-    // The usual end, found without the framing's being asked.
-    while *budget > 0 && !core.inbound.is_empty() {
+    while *budget > 0 {
         let Some(range) = core.next_message() else {
             break;
         };
