@@ -96,7 +96,10 @@ impl Conn {
         if span.is_disabled() {
             return self.connection.run(units, self.limit).await;
         }
-        self.connection.run(units, self.limit).instrument(span).await
+        self.connection
+            .run(units, self.limit)
+            .instrument(span)
+            .await
     }
 
     /// Runs a request, or several, on a lane, and calls a function there with the result, and with the connection to go on

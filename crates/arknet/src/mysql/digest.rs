@@ -92,8 +92,8 @@ impl<'s> Pieces<'s> {
         self.rest = "";
     }
 
-    fn skip_while(&mut self, mut is_skipped: impl FnMut(char) -> bool) {
-        self.rest = self.rest.trim_start_matches(|character| is_skipped(character));
+    fn skip_while(&mut self, is_skipped: impl FnMut(char) -> bool) {
+        self.rest = self.rest.trim_start_matches(is_skipped);
     }
 
     fn is_in_a_word(&self) -> bool {

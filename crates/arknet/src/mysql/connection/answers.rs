@@ -89,7 +89,10 @@ impl Connection {
         result: Result<(), ServerError>,
     ) -> Result<(), Error> {
         let index = progress.answered;
-        let at_once = progress.at_once.take_if(|at_once| *at_once == index).is_some();
+        let at_once = progress
+            .at_once
+            .take_if(|at_once| *at_once == index)
+            .is_some();
         if let Some(error) = progress.unprepared.take() {
             units.settle(index, Err(error));
             return match result {

@@ -26,6 +26,10 @@ const LONG_IDLE: Duration = Duration::from_secs(1);
 /// MySQL sets the character set to the server's own in a reset, and not to that of the handshake, which is this one.
 const NAMES: &[u8] = b"SET NAMES utf8mb4 COLLATE utf8mb4_general_ci";
 
+/// The same for MariaDB, which from version 11 on has a collation of its own choice for the character set, in the handshake
+/// too.
+const NAMES_MARIADB: &[u8] = b"SET NAMES utf8mb4";
+
 impl Connection {
     /// Makes a returned connection ready for the next user, without waiting for anything.
     pub(in crate::mysql) fn make_new(&mut self) -> Reset {
@@ -79,11 +83,16 @@ impl Connection {
         };
         let wire = self.wire.end_mut();
         let request = command::reset_connection(wire);
-        let Ok(names) = command::query(wire, NAMES, NAMES.len() + 1) else {
+        self.flight.push(request, Owner::Reset);
+        let names = if self.is_mariadb {
+            NAMES_MARIADB
+        } else {
+            NAMES
+        };
+        let Ok(request) = command::query(wire, names, names.len() + 1) else {
             return false;
         };
         self.flight.push(request, Owner::Reset);
-        self.flight.push(names, Owner::Reset);
         if let Some(schema) = schema {
             let request = command::init_db(wire, schema);
             self.flight.push(request, Owner::Reset);

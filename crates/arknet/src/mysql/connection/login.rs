@@ -136,12 +136,18 @@ fn encrypt(secret: &Encrypt) -> Result<Vec<u8>, HandshakeError> {
     let malformed = || HandshakeError::Unsupported {
         what: "an RSA key that can be used",
     };
-    let key = SubjectPublicKeyInfoDer::from_pem_slice(&secret.public_key).map_err(|_| malformed())?;
+    let key =
+        SubjectPublicKeyInfoDer::from_pem_slice(&secret.public_key).map_err(|_| malformed())?;
     let key = PublicEncryptingKey::from_der(&key).map_err(|_| malformed())?;
     let key = OaepPublicEncryptingKey::new(key).map_err(|_| malformed())?;
     let mut sealed = vec![0; key.ciphertext_size()];
     let written = key
-        .encrypt(&OAEP_SHA1_MGF1SHA1, secret.plaintext.expose(), &mut sealed, None)
+        .encrypt(
+            &OAEP_SHA1_MGF1SHA1,
+            secret.plaintext.expose(),
+            &mut sealed,
+            None,
+        )
         .map_err(|_| malformed())?
         .len();
     sealed.truncate(written);

@@ -28,9 +28,9 @@ use self::compressed::Compressed;
 use self::flight::{Flight, Owner};
 pub(super) use self::run::{Limit, Running};
 use self::statements::Statements;
+use super::Error;
 use super::incoming::{Broken, Incoming, Session};
 use super::node::Node;
-use super::Error;
 use crate::drive::stream::{self, Outgoing, READS_PER_TURN};
 use crate::error::Outcome;
 use crate::link::{Timer, Transport, TransportError, Wire};
@@ -52,6 +52,7 @@ pub(super) struct Connection {
     statements: Statements,
     /// Prepared statements that the server is to forget with the next request.
     closes: Vec<u32>,
+    is_mariadb: bool,
     /// Whether the server prepares and executes in one flight.
     prepares_at_once: bool,
     /// Whether the server remembers a statement as the one that was prepared last.
@@ -75,12 +76,7 @@ struct Drain {
 }
 
 impl Connection {
-    fn new(
-        node: Arc<Node>,
-        transport: Transport,
-        timer: Timer,
-        established: &Established,
-    ) -> Self {
+    fn new(node: Arc<Node>, transport: Transport, timer: Timer, established: &Established) -> Self {
         let (limits, server) = (node.limits, &established.server);
         let compresses = established.capabilities.contains(Capabilities::COMPRESS);
         Self {
@@ -94,6 +90,7 @@ impl Connection {
             flight: Flight::default(),
             statements: Statements::new(node.statements),
             closes: Vec::new(),
+            is_mariadb: server.is_mariadb,
             // It came with this one.
             prepares_at_once: server.capabilities.contains(Capabilities::MARIADB_BULK),
             has_last_statement: false,
@@ -132,7 +129,7 @@ impl Connection {
             self.flight.push(request, Owner::Nobody);
             self.failure = Some(Error::Closed);
         }
-        if let Poll::Pending = self.poll_flush(cx) {
+        if self.poll_flush(cx).is_pending() {
             return Poll::Pending;
         }
         self.transport.poll_end(cx).map(drop)

@@ -55,8 +55,7 @@ impl Connection {
     #[cold]
     fn give_up(&mut self, progress: &Progress) -> usize {
         let committed = self.transport.committed();
-        self.flight
-            .hand_over(0, committed, &mut self.conversation);
+        self.flight.hand_over(0, committed, &mut self.conversation);
         let begun = self.flight.begun_answers();
         let closes = &mut self.closes;
         let taken_back = self.flight.retract(|statement| closes.push(statement));
@@ -183,12 +182,7 @@ impl<C: DerefMut<Target = Connection>, U: Units> Running<C, U> {
 impl Connection {
     /// Gives every request that has no result the error, with an outcome of its own.
     #[cold]
-    fn finish_failed<U: Units>(
-        &mut self,
-        progress: &Progress,
-        units: &mut U,
-        error: &Error,
-    ) {
+    fn finish_failed<U: Units>(&mut self, progress: &Progress, units: &mut U, error: &Error) {
         let mut sent = if error.outcome() == Outcome::NotSent && self.flight.begun_answers() == 0 {
             0
         } else if error.is_timeout() {

@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::manager::MysqlManager;
 use super::refused;
 use crate::link;
-use crate::pool;
 use crate::mysql::{Error, Lease};
+use crate::pool;
 
 /// Waits for a connection that owes nobody an answer.
 pub(super) async fn acquire(

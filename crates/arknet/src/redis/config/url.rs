@@ -80,7 +80,9 @@ fn set(config: Config, key: &str, value: &str) -> Result<Config, Error> {
         #[cfg(feature = "tls")]
         "tls" => {
             let mode = TlsMode::from_name(value);
-            config.tls(mode.ok_or_else(|| wrong(key, "disabled, required, verify_ca or verify_full"))?)
+            config.tls(
+                mode.ok_or_else(|| wrong(key, "disabled, required, verify_ca or verify_full"))?,
+            )
         }
         #[cfg(feature = "tls")]
         "tls_server_name" => config.tls_server_name(value),

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::execute::encode_params;
 use super::Params;
+use super::execute::encode_params;
 
 /// The parameters of one execution, in the form in which they travel.
 ///
