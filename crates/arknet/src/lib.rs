@@ -8,6 +8,8 @@ mod endpoint;
 mod error;
 mod io;
 mod link;
+#[cfg(feature = "mysql")]
+pub mod mysql;
 #[cfg(feature = "owner")]
 pub mod owner;
 pub mod pool;

@@ -7,7 +7,6 @@
 mod idle;
 mod login;
 mod run;
-mod wire;
 
 use std::io;
 use std::ops::Range;
@@ -20,11 +19,10 @@ use arknet_proto::redis::{Effects, Frame, FrameKind, Reply, Scanner};
 use bytes::{Buf, BytesMut};
 
 pub(super) use self::run::{Limit, Running};
-use self::wire::Wire;
 use super::Error;
 use super::node::Node;
 use crate::drive::stream::{self, Outgoing, READS_PER_TURN};
-use crate::link::{Timer, Transport, TransportError};
+use crate::link::{Timer, Transport, TransportError, Wire};
 
 /// Where replies lie is kept for so many; a larger pipeline allocates.
 const FRAMES_KEPT: usize = 1024;
