@@ -6,6 +6,10 @@
     reason = "a test fails by panicking"
 )]
 
+mod cancellation;
+mod hostile;
+mod login;
+mod outcomes;
 mod sessions;
 mod statements;
 mod streams;
