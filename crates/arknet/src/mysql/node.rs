@@ -245,6 +245,12 @@ impl Node {
         })
     }
 
+    pub(super) fn undo_failed(&self, error: &ServerError) -> Error {
+        self.lost(io::Error::other(format!(
+            "a transaction could not be rolled back: {error}"
+        )))
+    }
+
     pub(super) fn reset_failed(&self, error: &ServerError) -> Error {
         // Only a server that has never done it does not know how.
         if !self.has_reset() {

@@ -146,7 +146,7 @@ impl Pool {
         let until = within.map(link::after);
         match acquire::acquire(&self.pool, within).await {
             Ok(mut lease) => lease.run_until(request, Limit { within, until }).await,
-            Err(error) => refuse(request, &error),
+            Err(error) => request.into_units().refuse(&error),
         }
     }
 
@@ -176,15 +176,6 @@ impl Pool {
 
 /// How much longer the pool waits for a connection attempt than the attempt itself may take.
 const GRACE: Duration = Duration::from_secs(1);
-
-/// Gives all of a request the same error.
-fn refuse<R: Request>(request: R, error: &Error) -> R::Output {
-    let mut units = request.into_units();
-    for index in 0..units.count() {
-        units.settle(index, Err(error.clone()));
-    }
-    units.finish()
-}
 
 /// Why there is no connection, in the words of a request.
 fn refused(error: AcquireError<Error>) -> Error {

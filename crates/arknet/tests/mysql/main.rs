@@ -14,3 +14,4 @@ mod sessions;
 mod statements;
 mod streams;
 mod support;
+mod transactions;

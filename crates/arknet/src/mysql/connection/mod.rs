@@ -12,6 +12,7 @@ mod idle;
 mod login;
 mod run;
 mod statements;
+mod undo;
 
 use std::io;
 use std::sync::Arc;
@@ -28,12 +29,17 @@ use self::compressed::Compressed;
 use self::flight::{Flight, Owner};
 pub(super) use self::run::{Limit, Running};
 use self::statements::Statements;
+use self::undo::Left;
+pub(super) use self::undo::undoing;
 use super::Error;
 use super::incoming::{Broken, Incoming, Session};
 use super::node::Node;
 use crate::drive::stream::{self, Outgoing, READS_PER_TURN};
 use crate::error::Outcome;
 use crate::link::{Timer, Transport, TransportError, Wire};
+
+/// `ER_SP_DOES_NOT_EXIST`, which savepoints have in common with procedures.
+const NO_SAVEPOINT: u16 = 1305;
 
 /// A session with a server. See the [module](self).
 #[derive(Debug)]
@@ -58,6 +64,7 @@ pub(super) struct Connection {
     /// Whether the server remembers a statement as the one that was prepared last.
     has_last_statement: bool,
     session: Session,
+    transaction: Left,
     /// Whether the session may not be as it began.
     dirty: bool,
     /// Answers to nobody are read until then, and so many bytes of them.
@@ -95,6 +102,7 @@ impl Connection {
             prepares_at_once: server.capabilities.contains(Capabilities::MARIADB_BULK),
             has_last_statement: false,
             session: Session::default(),
+            transaction: Left::default(),
             dirty: false,
             drain: None,
             failure: None,
@@ -235,6 +243,10 @@ impl Connection {
             (Owner::Reset, Ok(_)) => {
                 self.node.note_reset();
                 Ok(true)
+            }
+            // A savepoint that was never set has nothing behind it.
+            (Owner::Undo, Err(error)) if error.code() != NO_SAVEPOINT => {
+                Err(self.node.undo_failed(&error))
             }
             (_, Ok(Some(statement))) => {
                 self.closes.push(statement);

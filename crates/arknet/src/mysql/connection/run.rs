@@ -47,7 +47,7 @@ impl Connection {
         }
         self.look_for_end()?;
         self.drain = None;
-        Ok(())
+        self.undo()
     }
 
     /// Nobody waits for the requests any more. Returns how many of those that have no result have begun to be sent; the others
