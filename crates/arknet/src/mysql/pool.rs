@@ -59,6 +59,9 @@ pub struct PoolStats {
     pub resets: u64,
     /// Statements that were prepared so far.
     pub prepared: u64,
+    /// Statements that nobody waited for and that were ended on the server so far:
+    /// [`Config::kill_abandoned`].
+    pub killed: u64,
 }
 
 impl Pool {
@@ -157,6 +160,7 @@ impl Pool {
             pool: self.pool.stats(),
             resets: node.resets(),
             prepared: node.prepared(),
+            killed: node.killed(),
         }
     }
 

@@ -8,6 +8,7 @@
 
 mod cancellation;
 mod hostile;
+mod killing;
 mod login;
 mod outcomes;
 mod sessions;

@@ -9,6 +9,7 @@ mod compressed;
 mod encode;
 mod flight;
 mod idle;
+mod kill;
 mod login;
 mod run;
 mod statements;
@@ -59,6 +60,8 @@ pub(super) struct Connection {
     /// Prepared statements that the server is to forget with the next request.
     closes: Vec<u32>,
     is_mariadb: bool,
+    /// What the server calls it, if that was asked for: somebody may be told to end what it does.
+    number: Option<u64>,
     /// Whether the server prepares and executes in one flight.
     prepares_at_once: bool,
     /// Whether the server remembers a statement as the one that was prepared last.
@@ -98,6 +101,7 @@ impl Connection {
             statements: Statements::new(node.statements),
             closes: Vec::new(),
             is_mariadb: server.is_mariadb,
+            number: None,
             // It came with this one.
             prepares_at_once: server.capabilities.contains(Capabilities::MARIADB_BULK),
             has_last_statement: false,

@@ -66,6 +66,9 @@ impl Connection {
             self.dirty = progress.was_dirty();
         }
         self.flight.disown();
+        if begun > 0 {
+            self.kill();
+        }
         begun
     }
 }
