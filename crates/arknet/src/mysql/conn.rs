@@ -13,7 +13,7 @@ use super::connection::{Connection, Limit};
 use super::digest::Described;
 use super::node::Node;
 use super::request::Streamable;
-use super::{Config, Error, Request, ResetPolicy, Rows, Status};
+use super::{Config, Error, Request, ResetPolicy, Rows, Status, Transaction, TransactionOptions};
 use crate::lanes::Lanes;
 use crate::link;
 
@@ -125,6 +125,27 @@ impl Conn {
     /// Runs a statement whose rows are taken one after the other, as they come.
     pub fn stream<'c>(&'c mut self, request: impl Streamable + 'c) -> Rows<'c> {
         Rows::new(&mut self.connection, request, self.limit)
+    }
+
+    /// Begins a transaction, as the session has it.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run); then none has begun.
+    pub async fn begin(&mut self) -> Result<Transaction<'_>, Error> {
+        self.begin_with(TransactionOptions::new()).await
+    }
+
+    /// Begins a transaction with these options.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run); then none has begun.
+    pub async fn begin_with(
+        &mut self,
+        options: TransactionOptions,
+    ) -> Result<Transaction<'_>, Error> {
+        Transaction::begin(&mut self.connection, options, self.limit).await
     }
 
     /// The state of the server, as of its last answer: whether a transaction is open, and more.

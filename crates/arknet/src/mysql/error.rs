@@ -34,7 +34,7 @@ pub enum ErrorKind {
     Protocol,
     /// The answer is not of the type that was asked for.
     Decode,
-    /// The request cannot be sent as it is: its parameters, its size.
+    /// The request cannot be sent as it is: its parameters, its size, a transaction that is over.
     Request,
     /// A deadline passed.
     Timeout,
@@ -149,6 +149,9 @@ pub enum Error {
     /// The request is larger than the server takes. Nothing was sent.
     #[error("write a statement: {0}")]
     TooLarge(TooLarge),
+    /// The transaction is over: a statement has committed it by itself, or a deadlock has rolled it back. Nothing was sent.
+    #[error("run within a transaction: it is over")]
+    NoTransaction,
     /// A deadline passed.
     #[error("{doing}: not done within {within:?} ({outcome})")]
     Timeout {
@@ -198,7 +201,7 @@ impl Error {
             Self::Server(_) => ErrorKind::Server,
             Self::Protocol { .. } | Self::ResultTooLarge { .. } => ErrorKind::Protocol,
             Self::Decode(_) | Self::Results { .. } => ErrorKind::Decode,
-            Self::Statement(_) | Self::TooLarge(_) => ErrorKind::Request,
+            Self::Statement(_) | Self::TooLarge(_) | Self::NoTransaction => ErrorKind::Request,
             Self::Timeout { .. } => ErrorKind::Timeout,
             Self::Lost { .. } => ErrorKind::Lost,
             Self::Full { .. } | Self::NoneIdle => ErrorKind::Full,

@@ -10,7 +10,7 @@ use super::connection::Limit;
 use super::digest::Described;
 use super::pool::Manager;
 use super::request::Streamable;
-use super::{Request, Rows, Status};
+use super::{Error, Request, Rows, Status, Transaction, TransactionOptions};
 use crate::pool;
 
 /// A connection of a [`Pool`](super::Pool), for one user until it is dropped.
@@ -88,6 +88,27 @@ impl Lease {
     /// Runs a statement whose rows are taken one after the other, as they come.
     pub fn stream<'c>(&'c mut self, request: impl Streamable + 'c) -> Rows<'c> {
         Rows::new(&mut self.lease, request, self.limit)
+    }
+
+    /// Begins a transaction, as the session has it.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run); then none has begun.
+    pub async fn begin(&mut self) -> Result<Transaction<'_>, Error> {
+        self.begin_with(TransactionOptions::new()).await
+    }
+
+    /// Begins a transaction with these options.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run); then none has begun.
+    pub async fn begin_with(
+        &mut self,
+        options: TransactionOptions,
+    ) -> Result<Transaction<'_>, Error> {
+        Transaction::begin(&mut self.lease, options, self.limit).await
     }
 
     /// Whether what was run on this lease may have changed the session.

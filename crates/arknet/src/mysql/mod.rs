@@ -40,6 +40,7 @@ pub use self::request::{
 };
 pub use self::result::{Done, FromResult, ResultSet, ResultSets};
 pub use self::rows::Rows;
+pub use self::transaction::{Isolation, Transaction, TransactionOptions};
 
 mod call;
 mod config;
@@ -54,3 +55,4 @@ mod pool;
 mod request;
 mod result;
 mod rows;
+mod transaction;

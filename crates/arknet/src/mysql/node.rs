@@ -18,6 +18,10 @@ use crate::tls;
 /// Nobody is asked for the real limit before it is needed.
 const SMALL_PACKET: usize = 1 << 20;
 
+/// Connections at once that end other connections' statements. A server that is so slow that there would be more has no use
+/// for them.
+const MOST_KILLING: usize = 8;
+
 /// What is done with a session that its user may have changed, before the next one gets it.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 #[non_exhaustive]
@@ -42,6 +46,8 @@ pub(super) struct Node {
     pub(super) limits: Limits,
     pub(super) max_result: usize,
     pub(super) statements: usize,
+    /// Whether what nobody waits for is ended on the server.
+    pub(super) kills: bool,
     pub(super) connect_timeout: Duration,
     pub(super) request_timeout: Option<Duration>,
     pub(super) policy: ResetPolicy,
@@ -58,6 +64,8 @@ pub(super) struct Node {
     max_packet: AtomicUsize,
     resets: AtomicU64,
     prepared: AtomicU64,
+    killed: AtomicU64,
+    killing: AtomicUsize,
 }
 
 impl Node {
@@ -71,6 +79,7 @@ impl Node {
             limits: config.limits,
             max_result: config.max_result,
             statements: config.statements,
+            kills: config.kills,
             connect_timeout: config.connect_timeout,
             request_timeout: config.request_timeout,
             policy,
@@ -84,6 +93,8 @@ impl Node {
             max_packet: AtomicUsize::new(0),
             resets: AtomicU64::new(0),
             prepared: AtomicU64::new(0),
+            killed: AtomicU64::new(0),
+            killing: AtomicUsize::new(0),
         })
     }
 
@@ -140,6 +151,28 @@ impl Node {
 
     pub(super) fn prepared(&self) -> u64 {
         self.prepared.load(Ordering::Relaxed)
+    }
+
+    /// Takes note of a statement that is to be ended, unless too many are.
+    pub(super) fn begin_kill(&self) -> bool {
+        let begun = self
+            .killing
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |killing| {
+                (killing < MOST_KILLING).then_some(killing + 1)
+            });
+        begun.is_ok()
+    }
+
+    pub(super) fn end_kill(&self) {
+        self.killing.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn count_kill(&self) {
+        self.killed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn killed(&self) -> u64 {
+        self.killed.load(Ordering::Relaxed)
     }
 
     /// The largest packet that may be sent without asking.
@@ -243,6 +276,12 @@ impl Node {
             #[cfg(feature = "tls")]
             TransportError::Tls(source) => io::Error::other(source),
         })
+    }
+
+    pub(super) fn undo_failed(&self, error: &ServerError) -> Error {
+        self.lost(io::Error::other(format!(
+            "a transaction could not be rolled back: {error}"
+        )))
     }
 
     pub(super) fn reset_failed(&self, error: &ServerError) -> Error {

@@ -59,6 +59,9 @@ pub struct PoolStats {
     pub resets: u64,
     /// Statements that were prepared so far.
     pub prepared: u64,
+    /// Statements that nobody waited for and that were ended on the server so far:
+    /// [`Config::kill_abandoned`].
+    pub killed: u64,
 }
 
 impl Pool {
@@ -146,7 +149,7 @@ impl Pool {
         let until = within.map(link::after);
         match acquire::acquire(&self.pool, within).await {
             Ok(mut lease) => lease.run_until(request, Limit { within, until }).await,
-            Err(error) => refuse(request, &error),
+            Err(error) => request.into_units().refuse(&error),
         }
     }
 
@@ -157,6 +160,7 @@ impl Pool {
             pool: self.pool.stats(),
             resets: node.resets(),
             prepared: node.prepared(),
+            killed: node.killed(),
         }
     }
 
@@ -176,15 +180,6 @@ impl Pool {
 
 /// How much longer the pool waits for a connection attempt than the attempt itself may take.
 const GRACE: Duration = Duration::from_secs(1);
-
-/// Gives all of a request the same error.
-fn refuse<R: Request>(request: R, error: &Error) -> R::Output {
-    let mut units = request.into_units();
-    for index in 0..units.count() {
-        units.settle(index, Err(error.clone()));
-    }
-    units.finish()
-}
 
 /// Why there is no connection, in the words of a request.
 fn refused(error: AcquireError<Error>) -> Error {

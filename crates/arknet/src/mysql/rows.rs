@@ -51,13 +51,23 @@ pub struct Rows<'c> {
 
 impl<'c> Rows<'c> {
     pub(super) fn new(connection: &'c mut Connection, asks: impl Asks + 'c, limit: Limit) -> Self {
+        Self::begin(connection, asks, limit, None)
+    }
+
+    /// Begins, unless there is a reason not to.
+    pub(super) fn begin(
+        connection: &'c mut Connection,
+        asks: impl Asks + 'c,
+        limit: Limit,
+        refusal: Option<Error>,
+    ) -> Self {
         let streamed = Streamed {
             asks: Box::new(asks),
             place: Place::Between,
             wanted: Wanted::Columns,
             columns: Arc::default(),
             done: None,
-            result: None,
+            result: refusal.map(Err),
         };
         Self {
             node: connection.node().clone(),

@@ -6,7 +6,13 @@
     reason = "a test fails by panicking"
 )]
 
+mod cancellation;
+mod hostile;
+mod killing;
+mod login;
+mod outcomes;
 mod sessions;
 mod statements;
 mod streams;
 mod support;
+mod transactions;

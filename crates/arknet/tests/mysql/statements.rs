@@ -6,7 +6,9 @@ use arknet::mysql::{
     prepare, query,
 };
 
-use super::support::{beside_all, config, connect};
+use arknet_testkit::servers::mysql::{MySqlServer, Options, Product};
+
+use super::support::{beside_all, config, connect, on_a_lane};
 
 async fn set_up(conn: &mut Conn, statements: &[&str]) {
     for sql in statements {
@@ -342,6 +344,32 @@ fn a_packet_that_the_server_would_not_take_costs_an_error_only() {
         let most = &large[..limit - 1024];
         let len: Option<u64> = conn.run(exec("SELECT LENGTH(?)", (most,))).await.unwrap();
         assert_eq!(len, Some(most.len() as u64));
+        conn.close().await;
+    });
+}
+
+/// MariaDB executes what it has prepared last, and remembers that one where it refuses to prepare another for having too many.
+#[test]
+fn a_statement_that_cannot_be_prepared_is_not_another_one() {
+    on_a_lane(async |lanes| {
+        let server = match MySqlServer::start(Options::new(Product::MariaDb)) {
+            Ok(server) => server,
+            Err(absent) => return absent.skip(),
+        };
+        server.sql("CREATE TABLE test.mistaken (x INT)");
+        let mut conn = connect(&server, lanes).await;
+        let insert = "INSERT INTO mistaken VALUES (?)";
+        conn.run(exec::<()>(insert, (1,))).await.unwrap();
+        server.sql("SET GLOBAL max_prepared_stmt_count = 0");
+        for _ in 0..2 {
+            let error = conn
+                .run(exec::<Option<i64>>("SELECT ?", (2,)))
+                .await
+                .unwrap_err();
+            assert_eq!(error.server().unwrap().code(), 1461);
+        }
+        let rows: Vec<i64> = conn.run(query("SELECT x FROM mistaken")).await.unwrap();
+        assert_eq!(rows, [1]);
         conn.close().await;
     });
 }

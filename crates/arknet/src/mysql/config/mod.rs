@@ -56,6 +56,7 @@ pub struct Config {
     pub(super) limits: Limits,
     pub(super) max_result: usize,
     pub(super) statements: usize,
+    pub(super) kills: bool,
     pub(super) tcp: TcpOptions,
     #[cfg(feature = "tls")]
     pub(super) tls: Tls,
@@ -81,7 +82,7 @@ impl Config {
     ///
     /// Behind a `?`, joined by `&`: `user`, `password` and `database` (where a URL of a Unix domain socket has no other place
     /// for them), `connect_timeout` and `request_timeout` (`250ms`, `1.5s`; 0 is no limit), `statements`, `compressed`,
-    /// `multi_statements`, `found_rows`, `fetch_server_key` (each `true` or `false`), `tls` (`disabled`, `required`,
+    /// `multi_statements`, `found_rows`, `fetch_server_key`, `kill_abandoned` (each `true` or `false`), `tls` (`disabled`, `required`,
     /// `verify_ca`, `verify_full`), `tls_server_name`.
     ///
     /// # Errors
@@ -114,6 +115,7 @@ impl Config {
             limits: Limits::default(),
             max_result: 256 << 20,
             statements: STATEMENTS,
+            kills: false,
             tcp: TcpOptions {
                 no_delay: true,
                 keepalive: Some(Keepalive {
@@ -219,10 +221,21 @@ impl Config {
     /// How long a request may take, from the call to its result: waiting for a connection, connecting, writing, reading.
     /// Default 30 s; `None` is no limit.
     ///
-    /// The server is not told: what it has begun it goes on with.
+    /// The server is not told: what it has begun it goes on with, unless [`kill_abandoned`](Self::kill_abandoned) says
+    /// otherwise.
     #[must_use]
     pub fn request_timeout(mut self, limit: Option<Duration>) -> Self {
         self.request_timeout = limit;
+        self
+    }
+
+    /// Ends what nobody waits for any more: where the deadline of a request has passed, or its future was dropped after it was
+    /// sent, the server is told to stop it, by `KILL QUERY` on another connection. Its own connection is of no more use then,
+    /// since the end may come late and meet another statement. It costs a round trip for each connection that is made, to ask
+    /// for its number. Default off.
+    #[must_use]
+    pub fn kill_abandoned(mut self, wanted: bool) -> Self {
+        self.kills = wanted;
         self
     }
 

@@ -66,6 +66,7 @@ fn set(config: Config, key: &str, value: &str) -> Result<Config, Error> {
         "multi_statements" => config.multi_statements(switch(key, value)?),
         "found_rows" => config.found_rows(switch(key, value)?),
         "fetch_server_key" => config.fetch_server_key(switch(key, value)?),
+        "kill_abandoned" => config.kill_abandoned(switch(key, value)?),
         #[cfg(feature = "tls")]
         "tls" => {
             let mode = TlsMode::from_name(value);

@@ -11,6 +11,9 @@ use super::flight::Owner;
 use super::{Broken, Connection, Error};
 use crate::mysql::request::{Ask, Taken, Units};
 
+/// `ER_LOCK_DEADLOCK`: the transaction was rolled back, all of it.
+const DEADLOCK: u16 = 1213;
+
 /// The limit of a server that does not tell: the default of MariaDB, which is the lower one.
 const USUAL_PACKET: u64 = 16 << 20;
 
@@ -119,6 +122,7 @@ impl Connection {
     fn note_error(&mut self, error: &ServerError) {
         // The server is not the primary any more: the name may lead to another one by now.
         self.ends_with_lease |= error.is_read_only();
+        self.transaction.is_lost |= error.code() == DEADLOCK;
     }
 
     /// Prepares a statement anew that the server could not execute because it has to be, once.

@@ -25,6 +25,8 @@ pub(in crate::mysql) struct Progress {
     pub(super) unprepared: Option<Error>,
     /// The one that was prepared anew already.
     pub(super) again: Option<usize>,
+    /// The connection takes nothing more.
+    pub(super) is_refused: bool,
     dirty: bool,
 }
 
@@ -39,6 +41,7 @@ impl Progress {
             at_once: None,
             unprepared: None,
             again: None,
+            is_refused: false,
             dirty,
         }
     }

@@ -18,6 +18,8 @@ pub(super) enum Owner {
     Nobody,
     /// To the reset of the session.
     Reset,
+    /// To the end of what a transaction has left behind.
+    Undo,
     /// To none: a statement is forgotten by the server.
     Close(u32),
 }

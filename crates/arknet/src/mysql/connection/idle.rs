@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use arknet_proto::mysql::command;
 
-use super::{Connection, Drain, Error, Owner};
+use super::{Connection, Drain, Error, Left, Owner};
 use crate::drive::stream::{self, Outgoing};
 use crate::error::Outcome;
 use crate::link;
@@ -101,6 +101,7 @@ impl Connection {
         self.closes.clear();
         self.has_last_statement = false;
         self.session.schema = None;
+        self.transaction = Left::default();
         self.dirty = false;
         self.node.count_reset();
         true

@@ -23,14 +23,19 @@ use crate::mysql::node::Node;
 impl Connection {
     /// Connects and logs in, in the runtime that the caller runs in, which the socket belongs to from then on.
     pub(in crate::mysql) async fn open(node: &Arc<Node>, deadline: Instant) -> Result<Self, Error> {
-        let within = deadline.saturating_duration_since(link::now());
-        let within = within.min(node.connect_timeout);
-        let opening = tokio::time::timeout(within, Self::open_unlimited(node));
-        opening.await.unwrap_or(Err(Error::Timeout {
-            doing: Doing::Connect,
-            within,
-            outcome: Outcome::NotSent,
-        }))
+        in_time(node, deadline, async {
+            let mut connection = Self::open_unlimited(node).await?;
+            if node.kills {
+                connection.ask_for_number().await?;
+            }
+            Ok(connection)
+        })
+        .await
+    }
+
+    /// The same, for one thing to be done.
+    pub(super) async fn open_for_once(node: &Arc<Node>, deadline: Instant) -> Result<Self, Error> {
+        in_time(node, deadline, Self::open_unlimited(node)).await
     }
 
     async fn open_unlimited(node: &Arc<Node>) -> Result<Self, Error> {
@@ -47,6 +52,21 @@ impl Connection {
         let timer = Timer::here().ok_or(Error::Closed)?;
         Ok(Self::new(node.clone(), transport, timer, &established))
     }
+}
+
+async fn in_time(
+    node: &Node,
+    deadline: Instant,
+    opening: impl Future<Output = Result<Connection, Error>>,
+) -> Result<Connection, Error> {
+    let within = deadline.saturating_duration_since(link::now());
+    let within = within.min(node.connect_timeout);
+    let opened = tokio::time::timeout(within, opening).await;
+    opened.unwrap_or(Err(Error::Timeout {
+        doing: Doing::Connect,
+        within,
+        outcome: Outcome::NotSent,
+    }))
 }
 
 /// A connection that is not yet one.

@@ -9,9 +9,11 @@ mod compressed;
 mod encode;
 mod flight;
 mod idle;
+mod kill;
 mod login;
 mod run;
 mod statements;
+mod undo;
 
 use std::io;
 use std::sync::Arc;
@@ -28,12 +30,17 @@ use self::compressed::Compressed;
 use self::flight::{Flight, Owner};
 pub(super) use self::run::{Limit, Running};
 use self::statements::Statements;
+use self::undo::Left;
+pub(super) use self::undo::undoing;
 use super::Error;
 use super::incoming::{Broken, Incoming, Session};
 use super::node::Node;
 use crate::drive::stream::{self, Outgoing, READS_PER_TURN};
 use crate::error::Outcome;
 use crate::link::{Timer, Transport, TransportError, Wire};
+
+/// `ER_SP_DOES_NOT_EXIST`, which savepoints have in common with procedures.
+const NO_SAVEPOINT: u16 = 1305;
 
 /// A session with a server. See the [module](self).
 #[derive(Debug)]
@@ -53,11 +60,14 @@ pub(super) struct Connection {
     /// Prepared statements that the server is to forget with the next request.
     closes: Vec<u32>,
     is_mariadb: bool,
+    /// What the server calls it, if that was asked for: somebody may be told to end what it does.
+    number: Option<u64>,
     /// Whether the server prepares and executes in one flight.
     prepares_at_once: bool,
     /// Whether the server remembers a statement as the one that was prepared last.
     has_last_statement: bool,
     session: Session,
+    transaction: Left,
     /// Whether the session may not be as it began.
     dirty: bool,
     /// Answers to nobody are read until then, and so many bytes of them.
@@ -91,10 +101,12 @@ impl Connection {
             statements: Statements::new(node.statements),
             closes: Vec::new(),
             is_mariadb: server.is_mariadb,
+            number: None,
             // It came with this one.
             prepares_at_once: server.capabilities.contains(Capabilities::MARIADB_BULK),
             has_last_statement: false,
             session: Session::default(),
+            transaction: Left::default(),
             dirty: false,
             drain: None,
             failure: None,
@@ -235,6 +247,10 @@ impl Connection {
             (Owner::Reset, Ok(_)) => {
                 self.node.note_reset();
                 Ok(true)
+            }
+            // A savepoint that was never set has nothing behind it.
+            (Owner::Undo, Err(error)) if error.code() != NO_SAVEPOINT => {
+                Err(self.node.undo_failed(&error))
             }
             (_, Ok(Some(statement))) => {
                 self.closes.push(statement);

@@ -47,7 +47,7 @@ impl Connection {
         }
         self.look_for_end()?;
         self.drain = None;
-        Ok(())
+        self.undo()
     }
 
     /// Nobody waits for the requests any more. Returns how many of those that have no result have begun to be sent; the others
@@ -66,6 +66,9 @@ impl Connection {
             self.dirty = progress.was_dirty();
         }
         self.flight.disown();
+        if begun > 0 {
+            self.kill();
+        }
         begun
     }
 }
@@ -88,6 +91,7 @@ impl<C: DerefMut<Target = Connection>, U: Units> Running<C, U> {
     pub(in crate::mysql) fn begin(mut connection: C, mut units: U, limit: Limit) -> Self {
         let refusal = connection.begin().err();
         let mut progress = Progress::new(connection.dirty);
+        progress.is_refused = refusal.is_some();
         if refusal.is_none() {
             connection.forget_closed();
             connection.encode(&mut units, &mut progress);
@@ -183,7 +187,7 @@ impl Connection {
     /// Gives every request that has no result the error, with an outcome of its own.
     #[cold]
     fn finish_failed<U: Units>(&mut self, progress: &Progress, units: &mut U, error: &Error) {
-        let mut sent = if error.outcome() == Outcome::NotSent && self.flight.begun_answers() == 0 {
+        let mut sent = if progress.is_refused {
             0
         } else if error.is_timeout() {
             self.give_up(progress)

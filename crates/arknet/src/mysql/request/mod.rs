@@ -101,6 +101,17 @@ pub trait Units: Send {
 
     /// All have ended.
     fn finish(self) -> Self::Output;
+
+    /// None will begin.
+    fn refuse(mut self, error: &Error) -> Self::Output
+    where
+        Self: Sized,
+    {
+        for index in 0..self.count() {
+            self.settle(index, Err(error.clone()));
+        }
+        self.finish()
+    }
 }
 
 /// What is asked of a server.

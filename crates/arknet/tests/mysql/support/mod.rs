@@ -1,5 +1,7 @@
 //! What the stories have in common.
 
+mod script;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,6 +9,8 @@ use arknet::Lanes;
 use arknet::mysql::{Config, Conn, Pool};
 use arknet::pool::PoolConfig;
 use arknet_testkit::servers::mysql::{MySqlServer, Product};
+
+pub(crate) use script::{ABILITIES, Peer, Script, column, greeting, put_text, session};
 
 /// Longer than anything takes that goes well, on a machine that does much else.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
