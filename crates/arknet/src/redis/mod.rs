@@ -49,6 +49,7 @@ pub use self::subscriber::{
     GapReason, Subscriber, SubscriberConfig, SubscriberEvent, SubscriberHandle,
 };
 pub use self::transaction::{Commit, Transaction};
+pub use crate::link::{Address, InvalidAddress, ToAddress};
 pub use arknet_proto::reconnect::{Backoff, ReconnectPolicy};
 pub use arknet_proto::redis::exchange::{Protocol, SubscriptionKind};
 
@@ -61,6 +62,7 @@ mod config;
 mod connection;
 mod error;
 mod lease;
+mod meters;
 mod node;
 mod pipeline;
 mod pool;
