@@ -335,12 +335,14 @@ impl<W> Core<W> {
     }
 
     /// Wakes a waker that belongs to the operation that runs; a task of ours that waits for it is resumed at once, as a
-    /// part of the same operation.
+    /// part of the same operation. What that wakes in turn is for the next update: a task may wake itself for ever.
     pub(crate) fn wake_now(self: &Rc<Self>, waker: Waker) {
         let floor = here::woken_count();
         waker.wake();
-        while let Some(task) = here::take_woken_above(floor) {
-            self.tasks.poll(self, task);
+        for _ in floor..here::woken_count() {
+            if let Some(task) = here::take_woken_above(floor) {
+                self.tasks.poll(self, task);
+            }
         }
     }
 
