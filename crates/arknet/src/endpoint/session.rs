@@ -133,6 +133,26 @@ impl Session {
         self.engine.queue().bytes()
     }
 
+    /// How many operations of this session's own wait for the transport.
+    #[cfg(feature = "owner")]
+    pub(crate) fn queued_operations(&self) -> usize {
+        self.engine.queue().operations()
+    }
+
+    /// Whether this session's own sends have drained to half of what may wait.
+    #[cfg(feature = "owner")]
+    pub(crate) fn has_drained_to_half(&self) -> bool {
+        self.engine.queue().is_half_empty()
+    }
+
+    /// Counts what was accepted for this session elsewhere and cannot be sent.
+    #[cfg(feature = "owner")]
+    pub(crate) fn note_dropped(&self, bytes: usize, operations: usize) {
+        if operations > 0 {
+            self.shared.counters.dropped(bytes, operations);
+        }
+    }
+
     /// Closes gracefully: what was accepted is sent, then both directions are ended, within the close timeout. What
     /// still arrives is discarded.
     pub fn close(&mut self) {
@@ -514,6 +534,10 @@ impl Session {
                 }
                 Mail::Post(post) => self.run_guarded(post),
             }
+        }
+        #[cfg(feature = "owner")]
+        if let Some(called) = self.shared.take_call() {
+            self.run_guarded(|session| called.called(session));
         }
         self.stopped |= close.is_some();
         match close {

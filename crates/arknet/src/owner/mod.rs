@@ -45,6 +45,11 @@ mod builder;
 mod cadence;
 mod call;
 mod core;
+#[cfg_attr(
+    not(feature = "tcp"),
+    allow(dead_code, reason = "only endpoints have something to hold back")
+)]
+mod corks;
 mod cx;
 mod deferred;
 mod desk;
@@ -63,7 +68,9 @@ mod limits;
 mod loan;
 mod mailbox;
 mod missed;
-
+#[cfg(feature = "tcp")]
+pub mod net;
+mod network;
 mod park;
 mod posts;
 mod replay;
@@ -82,7 +89,7 @@ pub use cadence::{Cadence, Next, RunReport, Tick};
 pub use call::Call;
 pub use cx::Cx;
 pub use dispatch::Ordered;
-pub use drain::{Abandoned, Deadline, DrainReport, Drained};
+pub use drain::{Abandoned, Deadline, DrainReport, Drained, SessionsReport};
 pub use error::{Ended, FromLost, Lost, OwnerError, PanicPolicy, Panicked, RejectReason, Rejected};
 pub use group::{Group, GroupJoin};
 pub use groups::GroupReport;
