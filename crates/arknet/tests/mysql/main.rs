@@ -9,6 +9,7 @@
 mod cancellation;
 mod hostile;
 mod killing;
+mod loading;
 mod login;
 mod outcomes;
 mod sessions;
