@@ -146,6 +146,10 @@ pub enum Error {
     /// Other parameters than the statement has, or a value that cannot be written. Nothing was sent.
     #[error("write a statement: {0}")]
     Statement(Arc<FormatError>),
+    /// Values cannot be written into a statement safely, since the session has changed to a character set in which a character
+    /// can end like a quote or a backslash. Nothing was sent.
+    #[error("write a statement: the session's character set has characters that end like a quote")]
+    Charset,
     /// The request is larger than the server takes. Nothing was sent.
     #[error("write a statement: {0}")]
     TooLarge(TooLarge),
@@ -201,7 +205,9 @@ impl Error {
             Self::Server(_) => ErrorKind::Server,
             Self::Protocol { .. } | Self::ResultTooLarge { .. } => ErrorKind::Protocol,
             Self::Decode(_) | Self::Results { .. } => ErrorKind::Decode,
-            Self::Statement(_) | Self::TooLarge(_) | Self::NoTransaction => ErrorKind::Request,
+            Self::Statement(_) | Self::Charset | Self::TooLarge(_) | Self::NoTransaction => {
+                ErrorKind::Request
+            }
             Self::Timeout { .. } => ErrorKind::Timeout,
             Self::Lost { .. } => ErrorKind::Lost,
             Self::Full { .. } | Self::NoneIdle => ErrorKind::Full,

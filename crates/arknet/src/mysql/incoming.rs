@@ -23,7 +23,12 @@ pub struct Incoming<'c> {
 pub(super) struct Session {
     /// The schema that it has changed to, if it has.
     pub(super) schema: Option<Box<[u8]>>,
+    /// Its character set has characters whose last byte can be taken for a quote or a backslash.
+    pub(super) is_ambiguous: bool,
 }
+
+/// The character sets that a server can be spoken to in and whose characters can end in a byte below 128.
+const AMBIGUOUS: [&[u8]; 5] = [b"big5", b"cp932", b"gb18030", b"gbk", b"sjis"];
 
 /// Why a connection is of no more use.
 #[derive(Debug)]
@@ -73,8 +78,13 @@ impl Incoming<'_> {
 
 impl Session {
     fn note(&mut self, change: &Change<'_>) {
-        if let Change::Schema(name) = change {
-            self.schema = Some((*name).into());
+        match change {
+            Change::Schema(name) => self.schema = Some((*name).into()),
+            Change::Variable {
+                name: b"character_set_client",
+                value,
+            } => self.is_ambiguous = AMBIGUOUS.contains(value),
+            _ => {}
         }
     }
 }

@@ -35,8 +35,8 @@ pub use self::lease::Lease;
 pub use self::node::ResetPolicy;
 pub use self::pool::{Pool, PoolStats};
 pub use self::request::{
-    Exec, Formatted, Ping, Prepare, Query, Request, Statement, Streamable, exec, formatted, ping,
-    prepare, query,
+    Exec, Formatted, Load, Ping, Prepare, Query, Request, Statement, Streamable, exec, formatted,
+    load, ping, prepare, query,
 };
 pub use self::result::{Done, FromResult, ResultSet, ResultSets};
 pub use self::rows::Rows;

@@ -40,6 +40,39 @@ macro_rules! redis_examples {
     )*};
 }
 
+/// The same with the URL of a MariaDB server, and of a MySQL server where there is one.
+macro_rules! mysql_examples {
+    ($($name:ident in $path:literal, $test:ident;)*) => {$(
+        #[cfg(feature = "mysql")]
+        #[path = $path]
+        #[allow(dead_code, reason = "its main function is not run")]
+        mod $name;
+
+        #[cfg(feature = "mysql")]
+        #[test]
+        fn $test() {
+            use arknet_testkit::servers::mysql::{MySqlServer, Product};
+            for product in [Product::MariaDb, Product::MySql] {
+                let server = match MySqlServer::shared(product) {
+                    Ok(server) => server,
+                    Err(absent) => {
+                        absent.skip();
+                        continue;
+                    }
+                };
+                let url = server.url(product.app());
+                $name::run(&format!("{url}?fetch_server_key=true")).unwrap();
+            }
+        }
+    )*};
+}
+
+mysql_examples! {
+    mysql_query in "../../examples/mysql_query.rs", mysql_query_works;
+    mysql_stream in "../../examples/mysql_stream.rs", mysql_stream_works;
+    mysql_transaction in "../../examples/mysql_transaction.rs", mysql_transaction_works;
+}
+
 examples! {
     chat in "../../examples/chat.rs", chat_shows_itself;
     echo in "../../examples/echo.rs", echo_shows_itself;

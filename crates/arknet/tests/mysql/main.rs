@@ -6,9 +6,11 @@
     reason = "a test fails by panicking"
 )]
 
+mod callbacks;
 mod cancellation;
 mod hostile;
 mod killing;
+mod loading;
 mod login;
 mod outcomes;
 mod sessions;

@@ -373,3 +373,21 @@ fn a_statement_that_cannot_be_prepared_is_not_another_one() {
         conn.close().await;
     });
 }
+
+#[test]
+fn values_are_not_written_where_a_character_can_end_like_a_quote() {
+    beside_all(async |server, lanes| {
+        let mut conn = connect(server, lanes).await;
+        for (charset, is_safe) in [("gbk", false), ("utf8mb4", true), ("sjis", false)] {
+            set_up(&mut conn, &[&format!("SET NAMES {charset}")]).await;
+            let back = conn
+                .run(formatted::<Option<String>>("SELECT ?", ("x",)))
+                .await;
+            match back {
+                Ok(back) => assert!(is_safe && back.as_deref() == Some("x"), "{charset}"),
+                Err(error) => assert!(!is_safe && matches!(error, Error::Charset), "{error}"),
+            }
+        }
+        conn.close().await;
+    });
+}

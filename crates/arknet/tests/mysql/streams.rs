@@ -5,7 +5,7 @@ use arknet::mysql::{Done, FromRow, exec, query};
 use super::support::{beside_all, connect, pool};
 
 /// So many rows as a table without one.
-const MANY: &str = "SELECT seq.n, CONCAT('row ', seq.n) FROM ( \
+const MANY: &str = "SELECT seq.n, CONCAT('row ', seq.n) t FROM ( \
     SELECT a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d AS n FROM \
     (SELECT 0 d UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION \
      SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9) a, \
@@ -129,6 +129,46 @@ fn a_stream_that_is_dropped_leaves_a_connection_that_works() {
             let mine: Option<String> = lease.run(query("SELECT 'mine'")).await.unwrap();
             assert_eq!(mine.as_deref(), Some("mine"));
         }
+        assert!(pool.close(super::support::PATIENCE).await.finished);
+    });
+}
+
+/// Bytes that this process has in memory.
+#[cfg(target_os = "linux")]
+fn resident() -> usize {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: usize = pages.split(' ').nth(1).unwrap().parse().unwrap();
+    pages * 4096
+}
+
+/// A thousand times more than the process has, if it were all taken in.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_huge_result_that_is_dropped_after_ten_rows_costs_no_memory() {
+    beside_all(async |server, lanes| {
+        let huge = format!(
+            "SELECT m.*, REPEAT('x', 10000) FROM ({MANY}) m, \
+             (SELECT 0 d UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION \
+              SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9) n"
+        );
+        let pool = pool(server, lanes, 2);
+        drop(pool.acquire().await.unwrap());
+        let before = resident();
+        for _ in 0..3 {
+            let mut lease = pool.acquire().await.unwrap();
+            let mut rows = lease.stream(query::<()>(&huge));
+            for _ in 0..10 {
+                let row = rows.next().await.unwrap().unwrap();
+                assert_eq!(row.get::<&str>(2).unwrap().len(), 10_000);
+            }
+            drop(rows);
+            drop(lease);
+            let mine: Option<String> = pool.run(query("SELECT 'mine'")).await.unwrap();
+            assert_eq!(mine.as_deref(), Some("mine"));
+        }
+        // Other tests of this process may run at the same time.
+        let grown = resident().saturating_sub(before);
+        assert!(grown < 256 << 20, "{grown} bytes more");
         assert!(pool.close(super::support::PATIENCE).await.finished);
     });
 }

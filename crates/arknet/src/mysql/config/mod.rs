@@ -204,6 +204,14 @@ impl Config {
         self
     }
 
+    /// Allows `LOAD DATA LOCAL INFILE`, with contents that the caller gives: [`load`](super::load). Default off, and then the
+    /// server is not told that it could be asked for. It does not go with [`compressed`](Self::compressed).
+    #[must_use]
+    pub fn local_infile(mut self, allowed: bool) -> Self {
+        self.options.local_infile = allowed;
+        self
+    }
+
     /// Counts in `affected_rows` what an update has found, and not what it has changed. Default off.
     #[must_use]
     pub fn found_rows(mut self, wanted: bool) -> Self {
@@ -333,6 +341,12 @@ impl Config {
         config.options = self.options;
         config.local = matches!(self.address, Address::Unix(_));
         config.max_packet = u32::try_from(self.limits.max_packet).unwrap_or(u32::MAX);
+        if self.compressed && self.options.local_infile {
+            // Servers count the compressed packets of contents differently from those of commands.
+            return Err(Error::config(
+                "local_infile does not go with compressed: contents are not sent compressed",
+            ));
+        }
         if self.compressed {
             config.compression = handshake::Compression::Zlib;
         }

@@ -8,6 +8,7 @@ use arknet_proto::mysql::{ProtocolError, ServerError};
 
 use super::encode::Progress;
 use super::flight::Owner;
+use super::upload::Upload;
 use super::{Broken, Connection, Error};
 use crate::mysql::request::{Ask, Taken, Units};
 
@@ -58,6 +59,10 @@ impl Connection {
                     match taken.map_err(|broken| self.broke(broken))? {
                         Taken::More => return Ok(false),
                         Taken::Yield => return Ok(true),
+                        Taken::WantsFile(pieces) => {
+                            self.upload = Some(Upload::new(pieces));
+                            self.fill()?;
+                        }
                         Taken::Answered(result) => {
                             self.flight.pop();
                             self.end_answer(units, progress, result)?;

@@ -118,6 +118,9 @@ impl Connection {
     }
 
     fn write_formatted(&mut self, sql: &dyn WriteSql, limit: usize) -> Result<(), Error> {
+        if self.session.is_ambiguous {
+            return Err(Error::Charset);
+        }
         let dialect = Dialect::of(self.conversation.status());
         let request = command::query_with(self.wire.end_mut(), limit, |out| {
             sql.write_sql(out, dialect)

@@ -67,6 +67,11 @@ impl Flight {
         });
     }
 
+    /// Something was written that is no request, behind all of them.
+    pub(super) fn add_bytes(&mut self, bytes: usize) {
+        self.written = self.written.saturating_add(bytes as u64);
+    }
+
     /// So many bytes more have left, and `ahead` bytes behind them are bound to.
     #[inline]
     pub(super) fn hand_over(

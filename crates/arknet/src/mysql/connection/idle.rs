@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use arknet_proto::mysql::command;
 
-use super::{Connection, Drain, Error, Left, Owner};
+use super::{Connection, Drain, Error, Left, Owner, Session};
 use crate::drive::stream::{self, Outgoing};
 use crate::error::Outcome;
 use crate::link;
@@ -43,8 +43,15 @@ impl Connection {
             return Reset::Clean;
         }
         if self.is_draining() {
+            let owed = self.flight.owners().any(|owner| owner == Owner::Nobody);
+            // A first reset is worth what a new connection is, which would have to be reset as well.
+            let within = if owed {
+                DRAIN_WITHIN
+            } else {
+                self.node.connect_timeout
+            };
             self.drain = Some(Drain {
-                until: link::after(DRAIN_WITHIN),
+                until: link::after(within),
                 bytes: DRAIN_BYTES,
             });
         }
@@ -100,7 +107,7 @@ impl Connection {
         self.statements.clear();
         self.closes.clear();
         self.has_last_statement = false;
-        self.session.schema = None;
+        self.session = Session::default();
         self.transaction = Left::default();
         self.dirty = false;
         self.node.count_reset();

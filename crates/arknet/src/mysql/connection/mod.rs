@@ -14,6 +14,7 @@ mod login;
 mod run;
 mod statements;
 mod undo;
+mod upload;
 
 use std::io;
 use std::sync::Arc;
@@ -32,6 +33,7 @@ pub(super) use self::run::{Limit, Running};
 use self::statements::Statements;
 use self::undo::Left;
 pub(super) use self::undo::undoing;
+use self::upload::Upload;
 use super::Error;
 use super::incoming::{Broken, Incoming, Session};
 use super::node::Node;
@@ -68,6 +70,8 @@ pub(super) struct Connection {
     has_last_statement: bool,
     session: Session,
     transaction: Left,
+    /// Contents that the server is being sent.
+    upload: Option<Upload>,
     /// Whether the session may not be as it began.
     dirty: bool,
     /// Answers to nobody are read until then, and so many bytes of them.
@@ -107,6 +111,7 @@ impl Connection {
             has_last_statement: false,
             session: Session::default(),
             transaction: Left::default(),
+            upload: None,
             dirty: false,
             drain: None,
             failure: None,
@@ -183,6 +188,11 @@ impl Connection {
             // What the server said before it hung up is worth more than that it did.
             let write_failure = match self.poll_flush(cx) {
                 Poll::Ready(Err(error)) => Some(error),
+                Poll::Ready(Ok(())) if self.upload.is_some() => {
+                    self.fill()?;
+                    cx.waker().wake_by_ref();
+                    None
+                }
                 _ => None,
             };
             match (self.poll_receive(cx), write_failure) {

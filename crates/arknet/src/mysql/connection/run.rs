@@ -66,6 +66,10 @@ impl Connection {
             self.dirty = progress.was_dirty();
         }
         self.flight.disown();
+        if self.upload.take().is_some() {
+            // Anything but the end of the stream would be taken for contents, or for their end.
+            self.failure = Some(Error::Closed);
+        }
         if begun > 0 {
             self.kill();
         }

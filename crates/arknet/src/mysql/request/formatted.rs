@@ -28,9 +28,9 @@ pub struct Formatted<'q, T> {
 /// A statement with a question mark for each of `params`, which are written into its text as literals when it is sent. For
 /// proxies and servers that had better not prepare; elsewhere [`exec`](super::exec) is the shorter way.
 ///
-/// What is written is read back by the server as exactly the values that were given, whatever is in them, as long as the
-/// session's character set is the one that it began with. What this side could read differently from the server is an error:
-/// [`FormatError`].
+/// What is written is read back by the server as exactly the values that were given, whatever is in them. What this side could
+/// read differently from the server is an error ([`FormatError`]), and so is a session that has changed to a character set in
+/// which that does not hold ([`Error::Charset`]), as far as the server tells of it.
 ///
 /// ```
 /// use arknet::mysql::formatted;

@@ -2,6 +2,7 @@
 
 mod exec;
 mod formatted;
+mod load;
 mod ping;
 mod pipeline;
 mod prepare;
@@ -15,6 +16,8 @@ use arknet_proto::mysql::format::{Dialect, FormatError};
 
 pub use self::exec::{Exec, exec};
 pub use self::formatted::{Formatted, formatted};
+pub(crate) use self::load::Pieces;
+pub use self::load::{Load, load};
 pub use self::ping::{Ping, ping};
 pub use self::prepare::{Prepare, Statement, prepare};
 pub use self::query::{Query, query};
@@ -24,7 +27,7 @@ use super::Error;
 use super::incoming::{Broken, Incoming};
 
 /// What can be run on a connection: a [`query`], an [`exec`] of a prepared statement, one that is [`formatted`], a
-/// [`prepare`], a [`ping`]; or several of them, as a tuple of up to 12 or a `Vec`.
+/// [`prepare`], a [`ping`], a [`load`]; or several of them, except the last,, as a tuple of up to 12 or a `Vec`.
 ///
 /// Several leave together, without waiting for each other's answers, and are carried out one after the other. Each has a
 /// result of its own; one that fails keeps none of the others from being carried out.
@@ -147,12 +150,13 @@ pub trait WriteSql {
 }
 
 /// What has come of an answer.
-#[derive(Debug)]
 pub enum Taken {
     /// Not all of it.
     More,
     /// Something that somebody waits for, with more to follow.
     Yield,
+    /// The server waits for these contents.
+    WantsFile(Pieces),
     /// All.
     Answered(Result<(), arknet_proto::mysql::ServerError>),
 }

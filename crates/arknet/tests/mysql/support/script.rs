@@ -130,9 +130,16 @@ impl Peer {
         }
     }
 
-    /// Writes bytes as they are.
+    /// Writes bytes as they are. A client that has gone meanwhile does not hear them.
     pub(crate) fn say(&mut self, bytes: &[u8]) {
-        self.stream.write_all(bytes).unwrap();
+        use std::io::ErrorKind::{BrokenPipe, ConnectionReset};
+
+        if let Err(error) = self.stream.write_all(bytes) {
+            assert!(
+                [BrokenPipe, ConnectionReset].contains(&error.kind()),
+                "{error}"
+            );
+        }
     }
 
     /// All that the client says until it ends its stream.
