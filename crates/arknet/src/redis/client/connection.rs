@@ -166,6 +166,9 @@ impl<'a> Connection<'a> {
         while let Some(scanned) = self.incoming.scan().map_err(broken)? {
             self.read_only |= scanned.read_only;
             self.shared.node.meters.errors.add(scanned.errors);
+            if scanned.refuses_multi {
+                self.shared.forget_multi();
+            }
             let delivered = self.deliver();
             self.push();
             self.incoming.settle();
