@@ -29,6 +29,12 @@ pub trait Batch: Send + sealed::Sealed {
     /// What they do to their connection, all together.
     fn effects(&self) -> Effects;
 
+    /// Whether it begins with a `MULTI`, without which the rest must not be carried out.
+    #[inline]
+    fn is_atomic(&self) -> bool {
+        false
+    }
+
     /// The name of the command, or of what several are, for errors and spans.
     fn name(&self) -> &str;
 

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use arknet_proto::redis::ProtocolError;
+use arknet_proto::redis::exchange::{Beat, Heartbeat};
+use arknet_proto::redis::{Command, ProtocolError};
 
 use super::finish::{Lost, with_scratch};
 use super::incoming::Incoming;
@@ -19,6 +20,7 @@ use super::ledger::{Ready, Ticket, Unasked};
 use super::open::Opened;
 use super::outgoing::Outgoing;
 use super::shared::{Shared, State};
+use super::slot::Owner;
 use crate::lanes;
 use crate::link::{self, Deadline, Transport, TransportError};
 
@@ -31,6 +33,9 @@ const TICK: Duration = Duration::from_millis(1);
 /// A server that owes a reply whose deadline has passed is given as much time again, and no less than this, before it
 /// counts as gone.
 const GRACE: Duration = Duration::from_secs(1);
+
+/// How long a server that was asked whether it is there may take to answer where requests have no limit.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The same without a limit for requests: the connection is not given up because of them.
 const NEVER: Duration = Duration::from_secs(3600);
@@ -82,6 +87,10 @@ pub(super) struct Connection<'a> {
     /// Something has arrived since `heard_at` was noted.
     heard: bool,
     heard_at: Instant,
+    /// Whether the server is asked, while nothing else happens, if it is there.
+    heartbeat: Option<Heartbeat>,
+    /// When the heartbeat wants to be looked at.
+    beat: Option<Instant>,
     /// The batch that waits has waited for one turn already.
     coalesced: bool,
     read_only: bool,
@@ -91,6 +100,8 @@ impl<'a> Connection<'a> {
     pub(super) fn new(shared: &'a Shared, opened: Opened) -> Self {
         let now = link::now();
         let timeout = shared.config.request_timeout;
+        let interval = shared.config.ping_interval;
+        let patience = timeout.unwrap_or(PATIENCE);
         Self {
             shared,
             transport: opened.transport,
@@ -104,6 +115,8 @@ impl<'a> Connection<'a> {
             grace: timeout.map_or(NEVER, |timeout| timeout.max(GRACE)),
             heard: false,
             heard_at: now,
+            heartbeat: interval.map(|interval| Heartbeat::new(interval, patience, now)),
+            beat: interval.map(|interval| now + interval),
             coalesced: false,
             read_only: false,
         }
@@ -134,8 +147,12 @@ impl<'a> Connection<'a> {
     fn turn(&mut self, cx: &mut Context<'_>) -> Result<(), End> {
         self.read(cx)?;
         self.write(cx)?;
-        while self.timer.poll(cx, self.alarm).is_ready() {
-            self.look_at_the_clock()?;
+        while self
+            .timer
+            .poll(cx, earlier(self.alarm, self.beat))
+            .is_ready()
+        {
+            self.look_at_the_clock(cx)?;
         }
         Ok(())
     }
@@ -166,6 +183,9 @@ impl<'a> Connection<'a> {
         while let Some(scanned) = self.incoming.scan().map_err(broken)? {
             self.read_only |= scanned.read_only;
             self.shared.node.meters.errors.add(scanned.errors);
+            if scanned.refuses_multi {
+                self.shared.forget_multi();
+            }
             let delivered = self.deliver();
             self.push();
             self.incoming.settle();
@@ -277,7 +297,7 @@ impl<'a> Connection<'a> {
     }
 
     #[cold]
-    fn look_at_the_clock(&mut self) -> Result<(), End> {
+    fn look_at_the_clock(&mut self, cx: &Context<'_>) -> Result<(), End> {
         let now = link::now();
         let mut state = self.shared.lock();
         let expired = state.ledger.expire(now, false, &mut self.ready);
@@ -285,24 +305,54 @@ impl<'a> Connection<'a> {
         self.shared.node.meters.timeouts.add(expired.requests);
         if std::mem::take(&mut self.heard) {
             self.heard_at = now;
+            if let Some(heartbeat) = &mut self.heartbeat {
+                heartbeat.handle_heard(now);
+            }
         }
         let gone_at = self.gone_at(&state);
         let next = earlier(expired.next, gone_at).map(|next| next.max(now + TICK));
         state.set_alarm(next);
         self.alarm = state.next_alarm();
         let cut = state.closing.is_some_and(|closing| closing <= now);
+        let silent = self.beat(now, &mut state, cx);
         drop(state);
         self.tell();
         if cut {
             return Err(End::Closed);
         }
-        if gone_at.is_some_and(|gone_at| gone_at <= now) {
+        if silent || gone_at.is_some_and(|gone_at| gone_at <= now) {
             return Err(lost(
                 io::ErrorKind::TimedOut,
                 "the server does not answer any more",
             ));
         }
         Ok(())
+    }
+
+    /// Asks a silent server whether it is there; says whether it has not answered in time.
+    fn beat(&mut self, now: Instant, state: &mut State, cx: &Context<'_>) -> bool {
+        let Some(heartbeat) = &mut self.heartbeat else {
+            return false;
+        };
+        let mut next = heartbeat.poll(now);
+        if next == Beat::Ask && state.ledger.batches() == 0 {
+            state.ledger.submit(1, None, |wire| {
+                Command::new("PING").encode_to(wire);
+                Owner::Nobody
+            });
+            cx.waker().wake_by_ref();
+            heartbeat.handle_asked(now);
+            next = heartbeat.poll(now);
+        }
+        let again = now + self.shared.config.ping_interval.unwrap_or(PATIENCE);
+        self.beat = Some(match next {
+            // That it was heard is noticed at the next look.
+            Beat::Wait(until) => until.min(again),
+            // What is in flight has its own deadline, or waits for as long as it takes.
+            Beat::Ask => again,
+            Beat::Gone => return true,
+        });
+        false
     }
 
     /// When the server counts as gone, as far as is known now.

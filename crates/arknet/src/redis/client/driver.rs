@@ -53,6 +53,7 @@ pub(super) async fn drive(last: Last) {
 }
 
 async fn run(shared: &Shared, opened: Opened) -> End {
+    shared.forget_multi();
     {
         let mut state = shared.lock();
         state.phase = Phase::Open;

@@ -10,22 +10,26 @@ mod run;
 
 use std::io;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
 use arknet_proto::redis::exchange::{Answered, Dirt, InFlight, Resetting, Speaks};
-use arknet_proto::redis::{Effects, Frame, FrameKind, Reply, Scanner};
+use arknet_proto::redis::{Command, Effects, Frame, FrameKind, Reply, Scanner};
 use bytes::{Buf, BytesMut};
 
 pub(super) use self::run::{Limit, Running};
 use super::Error;
 use super::node::Node;
+use super::transaction::MULTI;
 use crate::drive::stream::{self, Outgoing, READS_PER_TURN};
 use crate::link::{Timer, Transport, TransportError, Wire};
 
 /// Where replies lie is kept for so many; a larger pipeline allocates.
 const FRAMES_KEPT: usize = 1024;
+
+/// Bytes of a `MULTI`.
+static MULTI_LEN: LazyLock<usize> = LazyLock::new(|| Command::new(MULTI).wire_len());
 
 /// To whom a reply belongs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -68,6 +72,8 @@ pub(super) struct Connection {
     end: Option<End>,
     /// The user has left a transaction, which is to be ended before anything else.
     leaves_transaction: bool,
+    /// The server has accepted a `MULTI` of this user on this connection.
+    accepts_multi: bool,
 }
 
 /// What is left for the reading of replies that nobody wants.
@@ -106,6 +112,7 @@ impl Connection {
             failure: None,
             end: None,
             leaves_transaction: false,
+            accepts_multi: false,
         }
     }
 
@@ -226,6 +233,9 @@ impl Connection {
                 if frame.kind == FrameKind::Error {
                     self.note_error(range.clone());
                 }
+                if let Some(held) = self.wire.held() {
+                    self.answer_multi(frame.kind, held);
+                }
                 self.at = range.end;
                 self.frames.push(range);
                 Ok(matches!(
@@ -307,6 +317,20 @@ impl Connection {
         )
     }
 
+    /// The server has answered the `MULTI` that the rest of the batch has waited for.
+    #[cold]
+    fn answer_multi(&mut self, answer: FrameKind, held: usize) {
+        if answer != FrameKind::Error {
+            self.accepts_multi = true;
+            return self.wire.release();
+        }
+        // The rest would be carried out command by command.
+        self.wire.truncate(held);
+        self.in_flight.cut(1, *MULTI_LEN);
+        // Nor has it forgotten the keys that were watched for it.
+        self.dirt.note(Effects::WATCHES);
+    }
+
     /// Learns from an error reply of the caller's.
     #[cold]
     fn note_error(&mut self, range: Range<usize>) {
@@ -317,6 +341,9 @@ impl Connection {
             self.end = Some(End::WithLease);
         }
         // A transaction whose end was refused is still open.
+        if refuses_multi(error) {
+            self.accepts_multi = false;
+        }
         if self.effects != Effects::NONE || error.starts_with(b"-NOPERM ") {
             self.dirt.note_unknown();
         }
@@ -342,4 +369,10 @@ impl Connection {
         }
         self.at = 0;
     }
+}
+
+/// Whether an error reply may have been one to a `MULTI`: the right to it, or the command itself, is not there any more.
+pub(super) fn refuses_multi(error: &[u8]) -> bool {
+    const SAID: [&[u8]; 3] = [b"-NOPERM ", b"-NOAUTH ", b"-ERR unknown command"];
+    SAID.iter().any(|said| error.starts_with(said))
 }

@@ -69,6 +69,10 @@ impl<B: Batch, R: From<B::Output> + Send> Batch for Named<B, R> {
         self.batch.effects()
     }
 
+    fn is_atomic(&self) -> bool {
+        self.batch.is_atomic()
+    }
+
     fn name(&self) -> &str {
         self.batch.name()
     }
