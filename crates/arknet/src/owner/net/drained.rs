@@ -10,8 +10,9 @@ use crate::owner::cx::Cx;
 use crate::owner::drain::Finaliser;
 use crate::owner::label::Label;
 
-/// What is cut at the end is to be told within the deadline: a tenth of the time that is left is for that.
-const TO_TELL: u32 = 10;
+/// What is cut at the end is to be told within the deadline, and what that causes done: a fifth of the time that is left is
+/// for that.
+const TO_TELL: u32 = 5;
 
 /// Ends the sessions of an endpoint in a drain, in turn with the finalisers of the application.
 pub(super) fn register<W: 'static>(

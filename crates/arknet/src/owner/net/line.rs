@@ -315,6 +315,11 @@ impl Line {
         self.wanting.store(true, Ordering::SeqCst);
     }
 
+    /// There is room after all.
+    pub(super) fn want_no_more(&self) {
+        self.wanting.store(false, Ordering::SeqCst);
+    }
+
     /// Hands over what the owner has sent.
     pub(super) fn hand_over(self: &Arc<Self>, outgoing: &mut Outgoing) {
         self.call(|outward| outward.outgoing.append(outgoing));

@@ -298,7 +298,11 @@ impl Inner {
         self.line.want();
         // Whatever was done before the lane saw that is seen here; what is done later is told.
         self.done.set(self.line.done());
-        self.fits(bytes)
+        let fits = self.fits(bytes);
+        if fits {
+            self.line.want_no_more();
+        }
+        fits
     }
 
     #[inline]

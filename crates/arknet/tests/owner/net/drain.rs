@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use arknet::CloseReason;
 use arknet::owner::net::{Handler, Server, Session};
-use arknet::owner::{Deadline, Lost, Service};
+use arknet::owner::{Deadline, Io, Lost, Service};
 
-use super::rig::{Peer, everywhere, lines, text};
+use super::rig::{Peer, everywhere, finish, lines, placements, text};
 use crate::support::{PATIENCE, Stage};
 
 const PEERS: usize = 10;
@@ -179,7 +179,10 @@ fn tasks_are_told_by_their_connections_and_end_by_themselves() {
 
 #[test]
 fn a_peer_that_does_not_read_is_cut_within_the_deadline_and_reported() {
-    everywhere::<World>(|stage| {
+    drop(placements());
+    for io in [Io::threads(1), Io::inline()] {
+        let mut owned = Stage::<World>::new(io);
+        let stage = &mut owned;
         let written = Arc::new(AtomicUsize::new(0));
         let saves = saves(stage, &written);
         let told = saves.clone();
@@ -208,15 +211,16 @@ fn a_peer_that_does_not_read_is_cut_within_the_deadline_and_reported() {
         stage.until(|world| world.delivered == 1);
         let owner = stage.owner.as_mut().unwrap();
         let report = owner
-            .drain(&mut stage.world, Deadline::in_(Duration::from_secs(3)))
+            .drain(&mut stage.world, Deadline::in_(Duration::from_secs(6)))
             .unwrap();
         // It is cut early enough for its end to be delivered, and for what that causes.
         assert!(report.finished, "{report:?}");
         assert_eq!((report.sessions.closed, report.sessions.forced), (0, 1));
         assert!(report.sessions.dropped_messages > 0);
         assert_eq!((stage.world.closed, stage.world.saved), (1, 1));
-        drop((peer, saves));
-    });
+        drop((peer, saves, server));
+        finish(owned);
+    }
 }
 
 #[test]
