@@ -124,6 +124,18 @@ impl Manual {
         })
     }
 
+    /// Drops all tasks. They may hold the lanes themselves, so that nothing else would end them.
+    #[cfg(feature = "owner")]
+    pub(super) fn cut(&self) {
+        let mut core = match self.core.try_lock() {
+            Ok(core) => core,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            // Whoever polls it at this moment holds it still, and goes on to do so.
+            Err(TryLockError::WouldBlock) => return,
+        };
+        core.executor.end();
+    }
+
     pub(super) fn block_on<F: Future>(&self, future: F) -> Result<F::Output, LanesError> {
         self.drive(async |executor, _| {
             let mut future = pin!(future);

@@ -361,6 +361,17 @@ impl Lanes {
         })
     }
 
+    /// Ends everything at once, without waiting: tasks that are left are dropped, on manual lanes here, on others on their
+    /// own thread. Threads of `current` lanes are not ours and stay.
+    #[cfg(feature = "owner")]
+    pub(crate) fn cut(&self) {
+        match &self.inner.model {
+            Model::Threads(threads) => threads.stop(),
+            Model::Current(_) => {}
+            Model::Manual(manual) => manual.cut(),
+        }
+    }
+
     /// Ends everything: servers and clients are shut down with this deadline, their tasks and all others are waited for
     /// until then, and the threads end in the background.
     ///

@@ -14,7 +14,7 @@ use slab::Slab;
 
 use super::blocking::Blocking;
 use super::deferred::Deferred;
-use super::drain::Finaliser;
+use super::drain::{Finaliser, PoolClosed};
 use super::error::{PanicPolicy, Panicked, RejectReason, message_of};
 use super::groups::{GroupRef, Groups, Kind, NONE};
 use super::here;
@@ -109,6 +109,12 @@ pub(crate) struct Core<W> {
     /// Work was given to the lanes during this update.
     pub(crate) submitted: Cell<bool>,
     pub(crate) finalisers: RefCell<VecDeque<Finaliser<W>>>,
+    /// What closes the pools of databases, after everybody who could use them.
+    pub(crate) closers: RefCell<VecDeque<Finaliser<W>>>,
+    /// What they found.
+    pub(crate) closed_pools: RefCell<Vec<PoolClosed>>,
+    /// When the drain that has begun gives up.
+    pub(crate) drain_by: Cell<Option<Instant>>,
     /// Tasks that wait for a drain to begin.
     pub(crate) drain_waiters: RefCell<Slab<Waker>>,
 }
@@ -179,6 +185,9 @@ impl<W: 'static> Core<W> {
             inline,
             submitted: Cell::new(false),
             finalisers: RefCell::default(),
+            closers: RefCell::default(),
+            closed_pools: RefCell::default(),
+            drain_by: Cell::new(None),
             drain_waiters: RefCell::default(),
         };
         let own: [(Class, Rc<dyn Source<W>>); 4] = [
@@ -414,6 +423,7 @@ impl<W> Core<W> {
     pub(crate) fn end(&self) {
         self.state.set(State::Ended);
         self.finalisers.borrow_mut().clear();
+        self.closers.borrow_mut().clear();
         for (_, node) in self.sources() {
             node.source.end();
         }

@@ -347,6 +347,7 @@ impl<W: 'static> Owner<W> {
         let began = crate::io::now();
         let core = self.cx.core.clone();
         let done_before = core.counters.ran_in_all();
+        core.drain_by.set(Some(until));
         let mut report = DrainReport {
             cancelled: drain::begin(&core),
             ..DrainReport::default()
@@ -362,6 +363,7 @@ impl<W: 'static> Owner<W> {
             }
             if drain::unfinished(&core) == 0 {
                 let next = core.finalisers.borrow_mut().pop_front();
+                let closer = || core.closers.borrow_mut().pop_front();
                 match next {
                     Some(finaliser) => {
                         if finaliser.start(&core) {
@@ -369,6 +371,8 @@ impl<W: 'static> Owner<W> {
                         }
                         continue;
                     }
+                    // Nobody uses them any more.
+                    None if closer().is_some_and(|closer| closer.start(&core)) => continue,
                     None => {
                         report.finished = true;
                         break;
@@ -390,6 +394,7 @@ impl<W: 'static> Owner<W> {
         for finaliser in core.finalisers.borrow().iter() {
             report.abandon("finalisers", Some(finaliser.label), 1);
         }
+        report.pools = core.closed_pools.take();
         core.counters.abandoned.set(report.abandoned_count as u64);
         report.done = core.counters.ran_in_all().saturating_sub(done_before);
         let lanes = core.lanes.borrow().clone();
@@ -409,8 +414,16 @@ impl<W: 'static> Owner<W> {
 
 impl<W> Drop for Owner<W> {
     fn drop(&mut self) {
-        if self.cx.core.state.get() != State::Ended {
-            self.cx.core.end();
+        if self.cx.core.state.get() == State::Ended {
+            return;
+        }
+        let lanes = self.cx.core.lanes.borrow().clone();
+        self.cx.core.end();
+        // The pools of the owner hold them, and run on them.
+        if let Some(lanes) = lanes
+            && self.own_lanes
+        {
+            lanes.cut();
         }
     }
 }

@@ -69,6 +69,10 @@ impl<B: Batch> Batch for Atomic<B> {
             (Err(error), None) => Err(decode(error)),
         }
     }
+
+    fn unanswered(_: usize, error: &Error) -> Self::Output {
+        Err(error.clone())
+    }
 }
 
 fn decode(error: DecodeError) -> Error {
