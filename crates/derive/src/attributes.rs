@@ -1,8 +1,37 @@
-//! `#[redis(..)]` on types, fields and variants.
+//! `#[redis(..)]` and `#[mysql(..)]` on types, fields and variants.
 
 use syn::{Attribute, LitStr, Path};
 
 use crate::casing::Casing;
+
+/// Whose attributes are read.
+#[derive(Clone, Copy)]
+pub(crate) enum Namespace {
+    Redis,
+    Mysql,
+}
+
+impl Namespace {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Redis => "redis",
+            Self::Mysql => "mysql",
+        }
+    }
+
+    fn library(self) -> Path {
+        match self {
+            Self::Redis => syn::parse_quote!(::arknet::redis),
+            Self::Mysql => syn::parse_quote!(::arknet::mysql),
+        }
+    }
+
+    fn of(self, attributes: &[Attribute]) -> impl Iterator<Item = &Attribute> {
+        attributes
+            .iter()
+            .filter(move |attribute| attribute.path().is_ident(self.name()))
+    }
+}
 
 /// On a type.
 pub(crate) struct OfType {
@@ -12,12 +41,12 @@ pub(crate) struct OfType {
 }
 
 impl OfType {
-    pub(crate) fn parse(attributes: &[Attribute]) -> syn::Result<Self> {
+    pub(crate) fn parse(namespace: Namespace, attributes: &[Attribute]) -> syn::Result<Self> {
         let mut found = Self {
-            library: syn::parse_quote!(::arknet::redis),
+            library: namespace.library(),
             casing: Casing::AsWritten,
         };
-        for attribute in of_redis(attributes) {
+        for attribute in namespace.of(attributes) {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("crate") {
                     let path: LitStr = meta.value()?.parse()?;
@@ -48,9 +77,9 @@ pub(crate) struct OfMember {
 }
 
 impl OfMember {
-    pub(crate) fn parse(attributes: &[Attribute]) -> syn::Result<Self> {
+    pub(crate) fn parse(namespace: Namespace, attributes: &[Attribute]) -> syn::Result<Self> {
         let mut found = Self::default();
-        for attribute in of_redis(attributes) {
+        for attribute in namespace.of(attributes) {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("rename") {
                     let name: LitStr = meta.value()?.parse()?;
@@ -67,10 +96,4 @@ impl OfMember {
         }
         Ok(found)
     }
-}
-
-fn of_redis(attributes: &[Attribute]) -> impl Iterator<Item = &Attribute> {
-    attributes
-        .iter()
-        .filter(|attribute| attribute.path().is_ident("redis"))
 }

@@ -4,10 +4,10 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::{Data, DataEnum, DeriveInput, Field, Fields, LitByteStr, LitStr, Path};
 
-use crate::attributes::{OfMember, OfType};
+use crate::attributes::{Namespace, OfMember, OfType};
 
 pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
-    let of_type = OfType::parse(&input.attrs)?;
+    let of_type = OfType::parse(Namespace::Redis, &input.attrs)?;
     let body = match &input.data {
         Data::Struct(data) => match &data.fields {
             Fields::Named(fields) => {
@@ -62,7 +62,7 @@ fn from_fields(
     let mut built = Vec::new();
     for (number, field) in fields.iter().enumerate() {
         let Some(ident) = &field.ident else { continue };
-        let member = OfMember::parse(&field.attrs)?;
+        let member = OfMember::parse(Namespace::Redis, &field.attrs)?;
         if member.skip {
             built.push(quote!(#ident: ::core::default::Default::default()));
             continue;
@@ -132,7 +132,7 @@ fn from_text(input: &DeriveInput, of_type: &OfType, data: &DataEnum) -> syn::Res
             let reason = "a variant that is made of text has no fields";
             return Err(syn::Error::new_spanned(variant, reason));
         }
-        let member = OfMember::parse(&variant.attrs)?;
+        let member = OfMember::parse(Namespace::Redis, &variant.attrs)?;
         let ident = &variant.ident;
         let name = member
             .rename

@@ -1,4 +1,5 @@
-//! The derive macros of arknet. Use them from there: `arknet::redis::FromReply`.
+//! The derive macros of arknet. Use them from there: `arknet::redis::FromReply`,
+//! `arknet::mysql::FromRow`.
 #![forbid(unsafe_code)]
 
 use proc_macro::TokenStream;
@@ -7,6 +8,7 @@ mod attributes;
 mod casing;
 mod from_replies;
 mod from_reply;
+mod from_row;
 
 /// Makes a type of a reply.
 ///
@@ -37,6 +39,30 @@ pub fn from_reply(input: TokenStream) -> TokenStream {
 pub fn from_replies(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
     from_replies::expand(&input)
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// Makes a structure of a row.
+///
+/// * A structure with named fields is made of the columns that have their names, compared as written; other
+///   columns are passed over. A column that is missing is an error when the first row is read, and so is one
+///   whose values cannot be read as the field's type. Columns of one name fill fields of one name in order.
+/// * A tuple structure is made of exactly so many columns, in their order; at most 16.
+///
+/// A structure that borrows text or bytes from the row has one lifetime, that of the row.
+///
+/// | attribute | of | meaning |
+/// |---|---|---|
+/// | `#[mysql(rename_all = "..")]` | type | columns in `snake_case`, `SCREAMING_SNAKE_CASE`, `kebab-case`, `camelCase`, `PascalCase`, `lowercase` or `UPPERCASE`; by default they are as the fields are written |
+/// | `#[mysql(rename = "..")]` | field | its column's name |
+/// | `#[mysql(default)]` | field | if there is no such column, its type's default. NULL is an error all the same, unless the field is an `Option` |
+/// | `#[mysql(skip)]` | field | never read: always its type's default |
+/// | `#[mysql(crate = "..")]` | type | where `arknet::mysql` is found |
+#[proc_macro_derive(FromRow, attributes(mysql))]
+pub fn from_row(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as syn::DeriveInput);
+    from_row::expand(&input)
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }

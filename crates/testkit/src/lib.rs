@@ -6,7 +6,7 @@
 //! * [`certs`]: certificate authorities and certificates made at run time
 //! * [`leak`], [`alloc`]: what a process still holds, and what it allocated
 //! * [`process`]: independent peers as child processes, and loud skips without them
-//! * [`redis`]: an embedded server that speaks Redis, and does wrong what a test wants
+//! * [`mysql`], [`redis`]: embedded servers that speak MySQL and Redis, and do wrong what a test wants
 //! * [`servers`]: real database servers, started for a test
 //! * [`temp`]: private temporary folders
 //!
@@ -16,6 +16,7 @@ pub mod alloc;
 pub mod certs;
 pub mod clock;
 pub mod leak;
+pub mod mysql;
 pub mod pair;
 pub mod process;
 pub mod proxy;

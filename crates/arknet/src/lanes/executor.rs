@@ -313,30 +313,6 @@ impl Executor {
         }
     }
 
-    /// Drops all tasks, and from here on every one that is spawned.
-    pub(super) fn end(&mut self) {
-        let spawned = {
-            let mut queue = lock(&self.remote.queue);
-            queue.ended = true;
-            queue.driver = None;
-            queue.woken.clear();
-            std::mem::take(&mut queue.spawned)
-        };
-        // Dropped without the lock: what they drop may spawn.
-        drop(spawned);
-        let mut local = self.local.take();
-        let tasks = std::mem::take(&mut self.tasks);
-        for (_, entry) in tasks {
-            let dropped = catch_unwind(AssertUnwindSafe(|| {
-                Local::enter(&mut local, || drop(entry));
-            }));
-            if dropped.is_err() {
-                tracing::error!("a task of a lane panicked when it was dropped");
-            }
-        }
-        self.local = local;
-    }
-
     #[cold]
     fn finish(&mut self, key: usize, panicked: bool) {
         if panicked {
@@ -367,6 +343,31 @@ fn poll_reactor() -> usize {
             0
         }
         None => 0,
+    }
+}
+
+impl Executor {
+    /// Drops all tasks, and those to come.
+    pub(super) fn end(&mut self) {
+        let spawned = {
+            let mut queue = lock(&self.remote.queue);
+            queue.ended = true;
+            queue.driver = None;
+            queue.woken.clear();
+            std::mem::take(&mut queue.spawned)
+        };
+        // Dropped without the lock: what they drop may spawn.
+        drop(spawned);
+        let mut local = self.local.take();
+        let tasks = std::mem::take(&mut self.tasks);
+        for (_, entry) in tasks {
+            let dropped = catch_unwind(AssertUnwindSafe(|| {
+                Local::enter(&mut local, || drop(entry));
+            }));
+            if dropped.is_err() {
+                tracing::error!("a task of a lane panicked when it was dropped");
+            }
+        }
     }
 }
 

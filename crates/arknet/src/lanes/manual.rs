@@ -124,13 +124,13 @@ impl Manual {
         })
     }
 
-    /// Drops all tasks. They may hold the lanes themselves, so that nothing else would end them.
+    /// Drops all tasks: what they hold may hold the lane, which nobody polls any more.
     #[cfg(feature = "owner")]
-    pub(super) fn cut(&self) {
+    pub(super) fn end(&self) {
         let mut core = match self.core.try_lock() {
             Ok(core) => core,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            // Whoever polls it at this moment holds it still, and goes on to do so.
+            // A task of the lane does this: it ends with whoever polls it.
             Err(TryLockError::WouldBlock) => return,
         };
         core.executor.end();

@@ -284,6 +284,14 @@ impl Lanes {
         self.manual_lane()?.poll()
     }
 
+    /// Drops all tasks of a manual lane, whose owner has ended.
+    #[cfg(feature = "owner")]
+    pub(crate) fn end_owned(&self) {
+        if let Ok(manual) = self.manual_lane() {
+            manual.end();
+        }
+    }
+
     /// Does what becomes ready on a manual lane until `until` says so or the deadline has passed, sleeping in between.
     /// `until` is asked after each round; what it waits for must wake the context.
     #[cfg(feature = "owner")]
@@ -359,17 +367,6 @@ impl Lanes {
             Model::Current(handle) => handle.clone(),
             Model::Manual(manual) => manual.handle().clone(),
         })
-    }
-
-    /// Ends everything at once, without waiting: tasks that are left are dropped, on manual lanes here, on others on their
-    /// own thread. Threads of `current` lanes are not ours and stay.
-    #[cfg(feature = "owner")]
-    pub(crate) fn cut(&self) {
-        match &self.inner.model {
-            Model::Threads(threads) => threads.stop(),
-            Model::Current(_) => {}
-            Model::Manual(manual) => manual.cut(),
-        }
     }
 
     /// Ends everything: servers and clients are shut down with this deadline, their tasks and all others are waited for

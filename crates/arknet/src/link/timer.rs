@@ -66,6 +66,12 @@ impl Timer {
         })
     }
 
+    /// Runs something in the runtime, for whoever is in none. Where it has ended, nothing is run.
+    #[cfg(feature = "mysql")]
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        drop(self.runtime.spawn(task));
+    }
+
     /// Ready when `wanted` has passed; wakes the caller then, whoever called before.
     ///
     /// A timer that is armed for an earlier deadline, of a request that has been answered, stays as it is: when it fires

@@ -23,6 +23,7 @@ use super::label::Label;
 use super::limits::Limits;
 use super::loan::Loan;
 use super::mailbox::Mailbox;
+use super::network::Network;
 use super::posts::Posts;
 use super::signal::{Signal, SourceId};
 use super::source::{CLASSES, Class, Source, Ticket};
@@ -113,10 +114,11 @@ pub(crate) struct Core<W> {
     pub(crate) closers: RefCell<VecDeque<Finaliser<W>>>,
     /// What they found.
     pub(crate) closed_pools: RefCell<Vec<PoolClosed>>,
-    /// When the drain that has begun gives up.
-    pub(crate) drain_by: Cell<Option<Instant>>,
     /// Tasks that wait for a drain to begin.
     pub(crate) drain_waiters: RefCell<Slab<Waker>>,
+    pub(crate) network: Network,
+    /// How many operations there have been: a task receives one message in each.
+    pub(crate) operation: Cell<u64>,
 }
 
 pub(crate) struct Settings {
@@ -187,8 +189,9 @@ impl<W: 'static> Core<W> {
             finalisers: RefCell::default(),
             closers: RefCell::default(),
             closed_pools: RefCell::default(),
-            drain_by: Cell::new(None),
             drain_waiters: RefCell::default(),
+            network: Network::default(),
+            operation: Cell::new(0),
         };
         let own: [(Class, Rc<dyn Source<W>>); 4] = [
             (Class::Tasks, core.tasks.clone()),
@@ -338,12 +341,14 @@ impl<W> Core<W> {
     }
 
     /// Wakes a waker that belongs to the operation that runs; a task of ours that waits for it is resumed at once, as a
-    /// part of the same operation.
+    /// part of the same operation. What that wakes in turn is for the next update: a task may wake itself for ever.
     pub(crate) fn wake_now(self: &Rc<Self>, waker: Waker) {
         let floor = here::woken_count();
         waker.wake();
-        while let Some(task) = here::take_woken_above(floor) {
-            self.tasks.poll(self, task);
+        for _ in floor..here::woken_count() {
+            if let Some(task) = here::take_woken_above(floor) {
+                self.tasks.poll(self, task);
+            }
         }
     }
 
@@ -383,6 +388,13 @@ impl<W> Core<W> {
             waker.wake();
         }
         count
+    }
+
+    /// Has a source looked at in the next update: something that it has is wanted again.
+    #[cfg(feature = "tcp")]
+    pub(crate) fn resume(&self, place: SourceId) {
+        self.network.resumed.borrow_mut().push(place);
+        self.fresh.set(true);
     }
 
     /// Joins a group, if there is one.

@@ -334,10 +334,7 @@ impl<W: 'static> Cx<W> {
     ) {
         let label = Label::here().named(name);
         let closer = Finaliser::new(label, self.clone(), async move |cx: Self| {
-            let until = cx.core.drain_by.get();
-            let within = until.map_or(Duration::ZERO, |until| {
-                until.saturating_duration_since(crate::io::now())
-            });
+            let within = cx.core.network.left();
             let ended = service.call(Order::End { within }).await;
             if let Delivery::Ended(report) = ended {
                 let closed = PoolClosed {

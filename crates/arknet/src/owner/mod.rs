@@ -46,6 +46,11 @@ mod builder;
 mod cadence;
 mod call;
 mod core;
+#[cfg_attr(
+    not(feature = "tcp"),
+    allow(dead_code, reason = "only endpoints have something to hold back")
+)]
+mod corks;
 mod cx;
 mod database;
 mod deferred;
@@ -65,6 +70,9 @@ mod limits;
 mod loan;
 mod mailbox;
 mod missed;
+#[cfg(feature = "tcp")]
+pub mod net;
+mod network;
 mod park;
 mod posts;
 #[cfg(feature = "redis")]
@@ -87,7 +95,7 @@ pub use call::Call;
 pub use cx::Cx;
 pub use database::{Client, Database, Request};
 pub use dispatch::Ordered;
-pub use drain::{Abandoned, Deadline, DrainReport, Drained, PoolClosed};
+pub use drain::{Abandoned, Deadline, DrainReport, Drained, PoolClosed, SessionsReport};
 pub use error::{Ended, FromLost, Lost, OwnerError, PanicPolicy, Panicked, RejectReason, Rejected};
 pub use group::{Group, GroupJoin};
 pub use groups::GroupReport;

@@ -47,6 +47,7 @@ mod errands;
 mod error;
 mod lease;
 mod manager;
+mod meters;
 mod shared;
 mod stats;
 

@@ -51,6 +51,7 @@ pub use self::subscriber::{
     GapReason, Subscriber, SubscriberConfig, SubscriberEvent, SubscriberHandle,
 };
 pub use self::transaction::{Commit, Transaction};
+pub use crate::link::{Address, InvalidAddress, ToAddress};
 pub use arknet_proto::reconnect::{Backoff, ReconnectPolicy};
 pub use arknet_proto::redis::exchange::{Protocol, SubscriptionKind};
 
@@ -63,6 +64,7 @@ mod config;
 mod connection;
 mod error;
 mod lease;
+mod meters;
 mod node;
 #[cfg(feature = "owner")]
 mod parcel;

@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use self::manager::RedisManager;
 use super::connection::Limit;
+use super::meters::Access;
 use super::node::Node;
 use super::{Answers, Batch, Config, Doing, Error, Lease, ResetPolicy};
 use crate::error::Outcome;
@@ -82,7 +83,7 @@ impl Pool {
         policy: ResetPolicy,
         lanes: &Lanes,
     ) -> Result<Self, Error> {
-        let node = Arc::new(Node::new(&config, policy)?);
+        let node = Arc::new(Node::new(&config, Access::Lease, policy)?);
         // The connection's own limit comes first, and says what it was doing.
         let pool = pool.connect_timeout(node.connect_timeout.saturating_add(GRACE));
         let pool = pool::Pool::new(RedisManager::new(node, lanes.clone()), pool, lanes);

@@ -43,6 +43,20 @@ impl Keeper {
     pub(super) fn peer(&self) -> &Peer {
         &self.peer
     }
+
+    /// Sends a signal to the server's process alone.
+    #[cfg(unix)]
+    pub(super) fn signal(&self, signal: libc::c_int) -> io::Result<()> {
+        let id = libc::pid_t::try_from(self.peer.id()).unwrap_or_default();
+        if id <= 0 {
+            return Err(io::Error::other("it has no id"));
+        }
+        // SAFETY: `kill` touches no memory; the child has not been waited for, so that the id is its own.
+        match unsafe { libc::kill(id, signal) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
 }
 
 impl Drop for Keeper {

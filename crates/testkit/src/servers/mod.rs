@@ -1,12 +1,14 @@
 //! Launchers of real servers: the peers that our clients are for.
 //!
-//! Each server runs on free loopback ports, with a private folder and nothing kept on disk, dies with
+//! Each server runs on free loopback ports, with a private folder and nothing kept after it, dies with
 //! the test process, and is ended when its value is dropped. What it printed is part of every failure.
 //!
 //! | server | where it comes from |
 //! |---|---|
 //! | [`redis`]: Redis | `redis-server` in `PATH`; `scripts/test` installs it. In CI its absence is a failure |
 //! | [`redis`]: Valkey | `valkey-server` in `PATH`, else what `scripts/servers valkey` has unpacked; may be absent anywhere |
+//! | [`mysql`]: MariaDB 10.11 | `mariadbd` in `PATH`; `scripts/test` installs it. In CI its absence is a failure |
+//! | [`mysql`]: MariaDB 11.8, MySQL 9 | what `scripts/servers mariadb mysql` has unpacked; may be absent anywhere |
 //!
 //! A test asks with [`need!`](crate::need), which skips loudly where there is none:
 //!
@@ -22,7 +24,9 @@
 //! # speaks_to_redis();
 //! ```
 
+mod common;
 mod keeper;
+pub mod mysql;
 mod port;
 pub mod redis;
 

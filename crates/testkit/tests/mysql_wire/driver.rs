@@ -1,4 +1,4 @@
-//! The smallest client: it does what the engines say, over any stream, and waits for everything.
+//! The smallest client: it does what the engines say, and waits for everything.
 
 use std::io::{Read, Write};
 use std::process::Command;
@@ -8,18 +8,21 @@ use arknet_proto::mysql::answer::{Conversation, Event};
 use arknet_proto::mysql::auth::Encrypt;
 use arknet_proto::mysql::command::{self, Params, Prepared, Request};
 use arknet_proto::mysql::compression::{Compressor, Inflater};
-use arknet_proto::mysql::handshake::{Config, Established, Handshake, HandshakeError, Step};
+use arknet_proto::mysql::handshake::{Config, Established, Handshake, HandshakeError, Step, Tls};
 use arknet_proto::mysql::row::OwnedRow;
 use arknet_proto::mysql::value::Value;
 use arknet_proto::mysql::{Capabilities, Columns, Limits, ServerError};
 use arknet_testkit::TempDir;
 use arknet_testkit::process::which;
+use rustls::ClientConfig;
+
+use super::stream::Stream;
 
 /// What the server takes: its `max_allowed_packet` in these tests.
 pub(crate) const MAX_PACKET: usize = 64 << 20;
 
-pub(crate) struct Driver<S> {
-    stream: S,
+pub(crate) struct Driver {
+    stream: Stream,
     pub(crate) established: Established,
     pub(crate) conversation: Conversation,
     compression: Option<(Compressor, Inflater)>,
@@ -49,8 +52,26 @@ impl ResultSet {
     }
 }
 
-impl<S: Read + Write> Driver<S> {
-    pub(crate) fn connect(mut stream: S, config: Config) -> Result<Self, HandshakeError> {
+impl Driver {
+    pub(crate) fn connect(stream: Stream, config: Config) -> Result<Self, HandshakeError> {
+        Self::log_in(stream, config, None)
+    }
+
+    /// Over TLS, with a server that this trust is for.
+    pub(crate) fn connect_tls(
+        stream: Stream,
+        mut config: Config,
+        trust: &Arc<ClientConfig>,
+    ) -> Result<Self, HandshakeError> {
+        config.tls = Tls::Required;
+        Self::log_in(stream, config, Some(trust))
+    }
+
+    fn log_in(
+        mut stream: Stream,
+        config: Config,
+        trust: Option<&Arc<ClientConfig>>,
+    ) -> Result<Self, HandshakeError> {
         let mut handshake = Handshake::new(config).unwrap();
         let (mut received, mut wire) = (Vec::new(), Vec::new());
         let mut chunk = [0; 4096];
@@ -66,9 +87,13 @@ impl<S: Read + Write> Driver<S> {
                 },
                 Step::Write => {
                     stream.write_all(&wire).unwrap();
+                    stream.flush().unwrap();
                     wire.clear();
                 }
-                Step::StartTls => panic!("this client has no TLS"),
+                Step::StartTls => {
+                    stream = stream.start_tls(trust.unwrap());
+                    handshake.handle_tls(true);
+                }
                 Step::Encrypt(secret) => {
                     let sealed = encrypt(secret);
                     handshake.handle_encrypted(sealed);
@@ -90,6 +115,11 @@ impl<S: Read + Write> Driver<S> {
         })
     }
 
+    /// What lies under it, for tests that look at bytes.
+    pub(crate) fn into_stream(self) -> Stream {
+        self.stream
+    }
+
     /// Writes what `encode` appends, as one flight.
     pub(crate) fn send(&mut self, encode: impl FnOnce(&mut Vec<u8>) -> Vec<Request>) {
         let mut wire = Vec::new();
@@ -102,6 +132,7 @@ impl<S: Read + Write> Driver<S> {
             wire = sealed;
         }
         self.stream.write_all(&wire).unwrap();
+        self.stream.flush().unwrap();
     }
 
     /// Gives the next event to `each`.
@@ -203,6 +234,7 @@ impl<S: Read + Write> Driver<S> {
         let mut wire = Vec::new();
         encode(&mut wire, &mut self.conversation);
         self.stream.write_all(&wire).unwrap();
+        self.stream.flush().unwrap();
     }
 }
 

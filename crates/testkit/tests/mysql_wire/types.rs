@@ -1,7 +1,5 @@
 //! The table of types: one row is the same in text and in binary, and what goes in comes out.
 
-use std::net::TcpStream;
-
 use arknet_proto::mysql::Kind;
 use arknet_proto::mysql::command;
 use arknet_proto::mysql::format::{Dialect, FormatError, format};
@@ -36,7 +34,7 @@ const SETUP: &[&str] = &[
     "INSERT INTO types () VALUES ()",
 ];
 
-pub(crate) fn text_equals_binary(client: &mut Driver<TcpStream>) {
+pub(crate) fn text_equals_binary(client: &mut Driver) {
     for sql in SETUP {
         let done = client.query(sql).unwrap();
         let expected = if sql.starts_with("CREATE") {
@@ -122,7 +120,7 @@ pub(crate) fn text_equals_binary(client: &mut Driver<TcpStream>) {
 }
 
 /// The bits of a binary row begin at the third, so that widths around 6 and 14 are where it can go wrong.
-fn null_bitmaps(client: &mut Driver<TcpStream>) {
+fn null_bitmaps(client: &mut Driver) {
     for width in [1, 5, 6, 7, 8, 13, 14, 15_usize] {
         for null in [0, width / 2, width - 1] {
             let cell = |at| {
@@ -142,7 +140,7 @@ fn null_bitmaps(client: &mut Driver<TcpStream>) {
     }
 }
 
-pub(crate) fn parameters_come_back(client: &mut Driver<TcpStream>) {
+pub(crate) fn parameters_come_back(client: &mut Driver) {
     client
         .query("SET sql_mode = 'ALLOW_INVALID_DATES'")
         .unwrap();
@@ -193,7 +191,7 @@ pub(crate) fn parameters_come_back(client: &mut Driver<TcpStream>) {
 }
 
 /// What is written into a statement is what would have been bound, in both dialects.
-pub(crate) fn formatted_equals_bound(client: &mut Driver<TcpStream>) {
+pub(crate) fn formatted_equals_bound(client: &mut Driver) {
     for mode in ["", "NO_BACKSLASH_ESCAPES"] {
         client.query(&format!("SET sql_mode = '{mode}'")).unwrap();
         client.query("DO 0").unwrap();
@@ -239,7 +237,7 @@ pub(crate) fn formatted_equals_bound(client: &mut Driver<TcpStream>) {
     }
 }
 
-pub(crate) fn vectors(client: &mut Driver<TcpStream>) {
+pub(crate) fn vectors(client: &mut Driver) {
     client
         .query("CREATE TABLE vectors (v VECTOR(3) NOT NULL)")
         .unwrap();

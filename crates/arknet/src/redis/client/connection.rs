@@ -152,6 +152,7 @@ impl<'a> Connection<'a> {
                 return Err(lost(io::ErrorKind::UnexpectedEof, "the server hung up"));
             }
             self.heard = true;
+            self.shared.node.meters.received.add(count);
             self.incoming.note_read(count);
             self.complete()?;
         }
@@ -164,6 +165,7 @@ impl<'a> Connection<'a> {
     fn complete(&mut self) -> Result<(), End> {
         while let Some(scanned) = self.incoming.scan().map_err(broken)? {
             self.read_only |= scanned.read_only;
+            self.shared.node.meters.errors.add(scanned.errors);
             let delivered = self.deliver();
             self.push();
             self.incoming.settle();
@@ -181,19 +183,22 @@ impl<'a> Connection<'a> {
     #[inline]
     fn deliver(&mut self) -> Result<(), Unasked> {
         let wave = self.incoming.wave();
+        self.shared.node.meters.replies.add(wave.frames.len());
         let mut state = self.shared.lock();
         state.counts.replies += wave.frames.len() as u64;
         state.ledger.deliver(&wave, &mut self.ready)
     }
 
     fn push(&mut self) {
-        let mut count = 0;
+        let (mut count, mut dropped) = (0, 0);
         for push in self.incoming.pushes() {
-            self.shared.receivers.push(push);
+            dropped += self.shared.receivers.push(push);
             count += 1;
         }
         if count > 0 {
-            self.shared.lock().counts.pushes += count;
+            self.shared.lock().counts.pushes += count as u64;
+            self.shared.node.meters.pushes.add(count);
+            self.shared.node.meters.dropped.add(dropped);
         }
     }
 
@@ -218,7 +223,11 @@ impl<'a> Connection<'a> {
 
     #[inline]
     fn flush(&mut self, cx: &mut Context<'_>) -> Result<bool, End> {
-        match self.transport.poll_flush(cx, &mut self.outgoing) {
+        let before = self.outgoing.written();
+        let flushed = self.transport.poll_flush(cx, &mut self.outgoing);
+        let written = self.outgoing.written() - before;
+        self.shared.node.meters.sent.add(written as usize);
+        match flushed {
             Poll::Ready(flushed) => {
                 flushed?;
                 Ok(true)
@@ -273,6 +282,7 @@ impl<'a> Connection<'a> {
         let mut state = self.shared.lock();
         let expired = state.ledger.expire(now, false, &mut self.ready);
         state.counts.timed_out += expired.requests as u64;
+        self.shared.node.meters.timeouts.add(expired.requests);
         if std::mem::take(&mut self.heard) {
             self.heard_at = now;
         }
@@ -313,6 +323,7 @@ impl<'a> Connection<'a> {
         let pending = &self.outgoing.bytes;
         let lost = state.ledger.lose(written, pending, &cause, &mut self.ready);
         state.counts.lost += lost as u64;
+        self.shared.node.meters.lost.add(lost);
         if matches!(end, End::Closed) {
             state.cut += lost;
         }

@@ -36,6 +36,8 @@ const FRAMES: usize = 256;
 pub(super) struct Scanned {
     /// There may be more.
     pub(super) full: bool,
+    /// Replies that are errors.
+    pub(super) errors: usize,
     /// A server that writes are not for has said so.
     pub(super) read_only: bool,
 }
@@ -153,6 +155,7 @@ impl Incoming {
         self.pushes.clear();
         self.large = false;
         let mut read_only = false;
+        let mut errors = 0;
         let mut at = self.done;
         while self.replies.len() + self.pushes.len() < FRAMES {
             let rest = self.buffer.get(at..).unwrap_or_default();
@@ -168,6 +171,7 @@ impl Incoming {
             match frame.kind {
                 FrameKind::Reply => self.replies.push(range),
                 FrameKind::Error => {
+                    errors += 1;
                     read_only |= rest.starts_with(b"-READONLY");
                     self.replies.push(range);
                 }
@@ -185,6 +189,7 @@ impl Incoming {
         }
         Ok(Some(Scanned {
             full: found == FRAMES,
+            errors,
             read_only,
         }))
     }

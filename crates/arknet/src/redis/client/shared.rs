@@ -18,6 +18,7 @@ use crate::link;
 use crate::redis::batch::Batch;
 use crate::redis::config::Config;
 use crate::redis::error::Error;
+use crate::redis::meters::Access;
 use crate::redis::node::{Node, ResetPolicy};
 
 /// Where the connection stands.
@@ -81,7 +82,7 @@ impl Shared {
                 cut: 0,
                 report: None,
             }),
-            node: Node::new(&config, ResetPolicy::default())?,
+            node: Node::new(&config, Access::Shared, ResetPolicy::default())?,
             config,
             handles: AtomicUsize::new(1),
             changed: Notify::new(),
@@ -163,6 +164,7 @@ impl Shared {
         state.counts.submitted += requests as u64;
         let driver = state.rouse(now, deadline);
         drop(state);
+        self.node.meters.requests.add(requests);
         if let Some(driver) = driver {
             driver.wake();
         }

@@ -10,6 +10,9 @@ use arknet_proto::redis::ReplyLimits;
 use arknet_proto::redis::exchange::{Login, Protocol};
 
 use super::Error;
+#[cfg(feature = "tls")]
+use crate::link::Tls;
+pub use crate::link::TlsMode;
 use crate::link::{Address, Dialer, Keepalive, Place, TcpOptions, ToAddress};
 #[cfg(feature = "tls")]
 use crate::tls;
@@ -19,21 +22,6 @@ const PORT: u16 = 6379;
 
 /// The longest name of a connection. A server takes more, and nobody reads it.
 const MAX_CLIENT_NAME: usize = 256;
-
-/// How much of TLS is wanted. [`Config::tls`] turns it on.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-#[non_exhaustive]
-pub enum TlsMode {
-    /// None. The default of `redis://`.
-    #[default]
-    Disabled,
-    /// Encryption without verification: whoever stands in between can read and change everything.
-    Required,
-    /// The certificate must come from a trusted authority, whatever name is in it.
-    VerifyCa,
-    /// The certificate must come from a trusted authority and be for the server's name. The default of `rediss://`.
-    VerifyFull,
-}
 
 /// How to reach a server, how to log in, and how long anything may take. A value: make it once, clone it freely.
 ///
@@ -64,46 +52,6 @@ pub struct Config {
     pub(super) tcp: TcpOptions,
     #[cfg(feature = "tls")]
     pub(super) tls: Tls,
-}
-
-/// What is to be done about TLS.
-#[cfg(feature = "tls")]
-#[derive(Clone, Debug, Default)]
-pub(super) struct Tls {
-    mode: TlsMode,
-    roots: tls::Roots,
-    identity: Option<tls::Identity>,
-    name: Option<String>,
-}
-
-#[cfg(feature = "tls")]
-impl Tls {
-    /// The configuration and the name to verify, if there is to be TLS.
-    fn client(&self, address: &Address) -> Result<Option<(tls::ClientConfig, String)>, Error> {
-        let builder = tls::ClientConfig::builder().roots(self.roots.clone());
-        let builder = match self.mode {
-            TlsMode::Disabled => return Ok(None),
-            TlsMode::Required => builder.dangerous_accept_any_certificate(),
-            TlsMode::VerifyCa => builder.accept_any_name(),
-            TlsMode::VerifyFull => builder,
-        };
-        let builder = match &self.identity {
-            Some(identity) => builder.identity(identity.clone()),
-            None => builder,
-        };
-        let config = builder
-            .build()
-            .map_err(|error| Error::config(error.to_string()))?;
-        let host = self.name.clone().or_else(|| address.host());
-        match (host, self.mode) {
-            (Some(host), _) => Ok(Some((config, host))),
-            (None, TlsMode::VerifyFull) => Err(Error::config(
-                "TLS over a Unix domain socket needs the name to verify: tls_server_name",
-            )),
-            // It is sent and not looked at.
-            (None, _) => Ok(Some((config, "localhost".to_owned()))),
-        }
-    }
 }
 
 impl Config {
@@ -291,7 +239,7 @@ impl Config {
             options: self.tcp,
             place,
             #[cfg(feature = "tls")]
-            tls: self.tls.client(&self.address)?,
+            tls: self.tls.client(&self.address).map_err(Error::config)?,
         })
     }
 

@@ -9,7 +9,7 @@ use arknet_proto::uri::{Host, Uri};
 #[cfg(feature = "tls")]
 use super::TlsMode;
 use super::{Config, Error, PORT};
-use crate::link::Address;
+use crate::link::{self, Address};
 
 /// Reads what [`Config::from_url`] documents.
 pub(super) fn read(text: &str) -> Result<Config, Error> {
@@ -78,13 +78,12 @@ fn set(config: Config, key: &str, value: &str) -> Result<Config, Error> {
             config.request_timeout(Some(limit).filter(|limit| !limit.is_zero()))
         }
         #[cfg(feature = "tls")]
-        "tls" => config.tls(match value {
-            "disabled" => TlsMode::Disabled,
-            "required" => TlsMode::Required,
-            "verify_ca" => TlsMode::VerifyCa,
-            "verify_full" => TlsMode::VerifyFull,
-            _ => return Err(wrong(key, "disabled, required, verify_ca or verify_full")),
-        }),
+        "tls" => {
+            let mode = TlsMode::from_name(value);
+            config.tls(
+                mode.ok_or_else(|| wrong(key, "disabled, required, verify_ca or verify_full"))?,
+            )
+        }
         #[cfg(feature = "tls")]
         "tls_server_name" => config.tls_server_name(value),
         // A misspelt setting that is passed over is found in production.
@@ -100,16 +99,8 @@ fn number(key: &str, value: &str) -> Result<u32, Error> {
     value.parse().map_err(|_| wrong(key, "a number from 0"))
 }
 
-/// `250ms`, `1.5s`, or seconds without a unit.
 fn duration(key: &str, value: &str) -> Result<Duration, Error> {
-    let (digits, unit) = match value.strip_suffix("ms") {
-        Some(digits) => (digits, 1e-3),
-        None => (value.strip_suffix('s').unwrap_or(value), 1.0),
-    };
-    let seconds = digits.parse::<f64>().ok().map(|number| number * unit);
-    seconds
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-        .ok_or_else(|| wrong(key, "a time such as 250ms or 1.5s"))
+    link::read_duration(value).ok_or_else(|| wrong(key, "a time such as 250ms or 1.5s"))
 }
 
 fn wrong(key: &str, wanted: &str) -> Error {

@@ -7,7 +7,6 @@
 mod idle;
 mod login;
 mod run;
-mod wire;
 
 use std::io;
 use std::ops::Range;
@@ -20,11 +19,10 @@ use arknet_proto::redis::{Effects, Frame, FrameKind, Reply, Scanner};
 use bytes::{Buf, BytesMut};
 
 pub(super) use self::run::{Limit, Running};
-use self::wire::Wire;
 use super::Error;
 use super::node::Node;
 use crate::drive::stream::{self, Outgoing, READS_PER_TURN};
-use crate::link::{Timer, Transport, TransportError};
+use crate::link::{Timer, Transport, TransportError, Wire};
 
 /// Where replies lie is kept for so many; a larger pipeline allocates.
 const FRAMES_KEPT: usize = 1024;
@@ -135,7 +133,9 @@ impl Connection {
             return Poll::Ready(Ok(()));
         }
         let flushed = self.transport.poll_flush(cx, &mut self.wire);
-        self.in_flight.handle_written(before - self.wire.waiting());
+        let written = before - self.wire.waiting();
+        self.in_flight.handle_written(written);
+        self.node.meters.sent.add(written);
         flushed
     }
 
@@ -184,6 +184,9 @@ impl Connection {
     /// Reads what has arrived; 0 is the end of the stream. Without anything, an empty buffer goes back to its pool.
     fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Result<usize, TransportError>> {
         let received = self.transport.poll_receive(cx, &mut self.incoming);
+        if let Poll::Ready(Ok(bytes)) = received {
+            self.node.meters.received.add(bytes);
+        }
         if received.is_pending() && self.incoming.is_empty() {
             stream::rest(&mut self.incoming);
         }
@@ -219,6 +222,7 @@ impl Connection {
                 Ok(false)
             }
             Some(Owner::Caller) => {
+                self.node.meters.replies.add(1);
                 if frame.kind == FrameKind::Error {
                     self.note_error(range.clone());
                 }
@@ -241,6 +245,7 @@ impl Connection {
             }
             Some(Owner::Nobody) => {
                 if frame.kind != FrameKind::Push {
+                    self.node.meters.replies.add(1);
                     self.in_flight.handle_reply();
                 }
                 self.skip(frame.len);
@@ -305,6 +310,7 @@ impl Connection {
     /// Learns from an error reply of the caller's.
     #[cold]
     fn note_error(&mut self, range: Range<usize>) {
+        self.node.meters.errors.add(1);
         let error = self.incoming.get(range).unwrap_or_default();
         // The server is not the primary any more: the name may lead to another one by now.
         if error.starts_with(b"-READONLY ") && self.end.is_none() {

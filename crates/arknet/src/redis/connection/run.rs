@@ -80,6 +80,7 @@ impl Connection {
         }
         self.dirt.note(self.effects);
         let bytes = self.wire.end() - begun.place;
+        self.node.meters.requests.add(begun.requests);
         self.in_flight.push(bytes, begun.requests, Owner::Caller);
         Ok(begun)
     }
@@ -277,9 +278,12 @@ impl<C: DerefMut<Target = Connection>, B: Batch> Running<C, B> {
 impl Connection {
     #[cold]
     fn finish_failed<B: Batch>(&mut self, begun: &Begun, batch: B, error: &Error) -> B::Output {
+        let open = begun.requests.saturating_sub(self.frames.len());
         let sent = if error.is_timeout() {
+            self.node.meters.timeouts.add(open);
             self.give_up(begun)
         } else {
+            self.node.meters.lost.add(open);
             self.failure = Some(error.clone());
             self.sent(begun, self.transport.in_doubt()).0
         };

@@ -195,6 +195,22 @@ impl Conversation {
         )))
     }
 
+    /// Whether the next packet is a row of the present result set and has all come in one frame, so that
+    /// [`next_row`](Self::next_row) gives it. Nothing is taken.
+    #[inline]
+    pub fn has_row(&mut self, buffer: &[u8], at: usize) -> bool {
+        let mut end = at;
+        let packet = self.reader.next_whole(buffer, &mut end);
+        packet.is_some_and(|packet| self.answer.is_row(packet))
+    }
+
+    /// The row that the last [`Event::Row`] was, for as long as nothing else was taken and the buffer is as it was.
+    #[must_use]
+    pub fn last_row<'a>(&'a self, buffer: &'a [u8]) -> Row<'a> {
+        let packet = self.reader.last(buffer);
+        Row::new(&self.answer.columns, self.answer.format, packet)
+    }
+
     /// The next thing that the server said. `None` if it has not all come.
     ///
     /// # Errors

@@ -154,11 +154,16 @@ impl Answer {
         self.status
     }
 
-    /// Whether this packet is a row, for which a look at its first byte is enough. Counted if it is.
+    /// Whether this packet is a row, for which a look at its first byte is enough.
+    #[inline]
+    pub(super) fn is_row(&self, packet: &[u8]) -> bool {
+        self.stage == Stage::Row && packet.first().is_some_and(|first| *first < 0xfe)
+    }
+
+    /// Counts this packet if it is a row, and says so.
     #[inline]
     pub(super) fn take_row(&mut self, packet: &[u8]) -> Result<bool, ProtocolError> {
-        let is_row = self.stage == Stage::Row && packet.first().is_some_and(|first| *first < 0xfe);
-        if !is_row {
+        if !self.is_row(packet) {
             return Ok(false);
         }
         self.count_row()?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Params, Request, STATEMENT_EXECUTE};
+use super::{EncodedParams, Params, Request, STATEMENT_EXECUTE};
 use crate::mysql::columns::Columns;
 use crate::mysql::packet::TooLarge;
 use crate::mysql::wire::{put_u16, put_u32};
@@ -78,15 +78,41 @@ impl Prepared {
         }
         Ok(super::execute(wire, self.id, params, max_packet)?)
     }
+
+    /// Writes its execution with parameters that were encoded before.
+    ///
+    /// # Errors
+    ///
+    /// [`ExecuteError`]: nothing was written.
+    pub fn execute_encoded(
+        &self,
+        wire: &mut Vec<u8>,
+        params: &EncodedParams,
+        max_packet: usize,
+    ) -> Result<Request, ExecuteError> {
+        let (expected, given) = (self.params.len(), params.count());
+        if expected != given {
+            return Err(ExecuteError::ParamCount { expected, given });
+        }
+        Ok(super::execute_encoded(wire, self.id, params, max_packet)?)
+    }
 }
 
-/// Without a cursor, once, and with the types of all parameters: what a server remembers of an earlier execution may
-/// be that of one which failed.
-pub(super) fn encode(payload: &mut Vec<u8>, statement: u32, params: &impl Params) {
+/// What goes before the parameters: without a cursor, once.
+pub(super) fn encode_head(payload: &mut Vec<u8>, statement: u32) {
     payload.push(STATEMENT_EXECUTE);
     put_u32(payload, statement);
     payload.push(0);
     put_u32(payload, 1);
+}
+
+pub(super) fn encode(payload: &mut Vec<u8>, statement: u32, params: &impl Params) {
+    encode_head(payload, statement);
+    encode_params(payload, params);
+}
+
+/// With the types of all parameters: what a server remembers of an earlier execution may be that of one which failed.
+pub(super) fn encode_params(payload: &mut Vec<u8>, params: &impl Params) {
     let count = params.count();
     if count == 0 {
         return;

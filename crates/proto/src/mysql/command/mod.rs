@@ -4,10 +4,12 @@
 //! [`Conversation::submit`](super::answer::Conversation::submit), in the order of writing, and send the bytes whenever
 //! it suits: commands may follow each other without waiting for answers.
 
+mod encoded;
 mod execute;
 mod param;
 mod params;
 
+pub use self::encoded::EncodedParams;
 pub use self::execute::{ExecuteError, LAST_STATEMENT, Prepared};
 pub use self::param::{Param, ToParam};
 pub use self::params::Params;
@@ -148,9 +150,37 @@ pub fn execute(
     params: &impl Params,
     max_packet: usize,
 ) -> Result<Request, TooLarge> {
+    execute_with(wire, statement, max_packet, |payload| {
+        execute::encode(payload, statement, params);
+    })
+}
+
+/// The same with parameters that were encoded before.
+///
+/// # Errors
+///
+/// [`TooLarge`]: nothing was written.
+pub fn execute_encoded(
+    wire: &mut Vec<u8>,
+    statement: u32,
+    params: &EncodedParams,
+    max_packet: usize,
+) -> Result<Request, TooLarge> {
+    execute_with(wire, statement, max_packet, |payload| {
+        execute::encode_head(payload, statement);
+        payload.extend_from_slice(params.bytes());
+    })
+}
+
+fn execute_with(
+    wire: &mut Vec<u8>,
+    statement: u32,
+    max_packet: usize,
+    fill: impl FnOnce(&mut Vec<u8>),
+) -> Result<Request, TooLarge> {
     let start = wire.len();
     let mut packet = PacketWriter::begin(wire, 0);
-    execute::encode(packet.payload(), statement, params);
+    fill(packet.payload());
     let sequence = packet.finish_within(max_packet)?;
     let wire_len = wire.len() - start;
     let request = Request::new(Expects::Results(Format::Binary), sequence, wire_len);

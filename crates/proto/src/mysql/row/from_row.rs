@@ -138,19 +138,38 @@ impl NamedPlan<'_> {
     ///
     /// [`Fault::NoColumn`], or [`Fault::Cell`] if its values cannot be read as `T`.
     pub fn field<'a, T: FromValue<'a>>(mut self, name: &str) -> Result<Self, DecodeError> {
+        if self.place::<T>(name)? {
+            return Ok(self);
+        }
+        Err(Fault::NoColumn {
+            name: name.to_owned(),
+        }
+        .into())
+    }
+
+    /// The next field is filled as by [`field`](Self::field), and by nothing where there is no such column.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault::Cell`] if the column's values cannot be read as `T`.
+    pub fn optional_field<'a, T: FromValue<'a>>(mut self, name: &str) -> Result<Self, DecodeError> {
+        self.place::<T>(name)?;
+        Ok(self)
+    }
+
+    /// Whether there is a column for the next field.
+    fn place<'a, T: FromValue<'a>>(&mut self, name: &str) -> Result<bool, DecodeError> {
+        let number = self.fields;
+        self.fields = self.fields.saturating_add(1);
         let mut columns = self.columns.iter().zip(&mut self.places).enumerate();
         let found = columns
             .find(|(_, (column, place))| place.is_none() && column.name() == name.as_bytes());
         let Some((index, (column, place))) = found else {
-            return Err(Fault::NoColumn {
-                name: name.to_owned(),
-            }
-            .into());
+            return Ok(false);
         };
         check::<T>(index, column.kind())?;
-        *place = Some(self.fields);
-        self.fields = self.fields.saturating_add(1);
-        Ok(self)
+        *place = Some(number);
+        Ok(true)
     }
 
     /// The plan. Columns that no field has taken are passed over.

@@ -1,9 +1,8 @@
 //! A running server and what a test may ask of it.
 
-use std::fmt::Write;
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,8 +10,9 @@ use std::time::Duration;
 use super::cli::{Cli, NAME};
 use super::{Answer, ClientInfo, Options, Product, shared};
 use crate::TempDir;
-use crate::certs::{Authority, Files, Identity, Usage};
+use crate::certs::{Authority, Files, Identity};
 use crate::servers::Absent;
+use crate::servers::common::{certify, encoded, printed};
 use crate::servers::keeper::Keeper;
 use crate::servers::port::HeldPort;
 
@@ -22,9 +22,6 @@ const READY_WITHIN: Duration = Duration::from_secs(30);
 
 /// What every server of the family prints when it listens on all that it was told to.
 const READY: &str = "Ready to accept connections";
-
-/// The names in the server's certificate.
-const NAMES: &[&str] = &["localhost", "127.0.0.1", "::1"];
 
 /// How a client reaches the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -338,11 +335,9 @@ impl RedisServer {
         let Some(running) = running.as_ref() else {
             panic!("signal the server: it is stopped");
         };
-        let id = libc::pid_t::try_from(running.keeper.peer().id()).unwrap_or_default();
-        assert!(id > 0, "signal the server: it has no id");
-        // SAFETY: `kill` touches no memory; the child has not been waited for, so that the id is its own.
-        let failed = unsafe { libc::kill(id, signal) } != 0;
-        assert!(!failed, "signal the server: {}", io::Error::last_os_error());
+        if let Err(error) = running.keeper.signal(signal) {
+            panic!("signal the server: {error}");
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Running>> {
@@ -350,45 +345,8 @@ impl RedisServer {
     }
 }
 
-/// Makes an authority, and puts the certificates of a server and a client into `dir`.
-fn certify(dir: &Path) -> Result<(Authority, Identity, Files), crate::certs::Error> {
-    let authority = Authority::new("arknet test servers")?;
-    authority.write_to(dir, "authority")?;
-    authority
-        .issue(NAMES, Usage::Server)?
-        .write_to(dir, "server")?;
-    let client = authority.issue(&["client"], Usage::Client)?;
-    let files = client.write_to(dir, "client")?;
-    Ok((authority, client, files))
-}
-
-fn printed(keeper: &Keeper) -> String {
-    let peer = keeper.peer();
-    format!(
-        "it printed:\n{}{}",
-        peer.stdout().text(),
-        peer.stderr().text()
-    )
-}
-
 /// The command's name: its arguments may be secret.
 fn name_of(command: &[impl AsRef<[u8]>]) -> String {
     let name = command.first().map(AsRef::as_ref).unwrap_or_default();
     String::from_utf8_lossy(name).into_owned()
-}
-
-/// Percent-encoded, as the part of a URL before `@` and a query's value need it (RFC 3986 section 2.3).
-fn encoded(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                encoded.push(char::from(byte));
-            }
-            other => {
-                let _ = write!(encoded, "%{other:02X}");
-            }
-        }
-    }
-    encoded
 }

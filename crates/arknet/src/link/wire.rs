@@ -9,24 +9,24 @@ const KEPT: usize = 4 * 1024;
 
 /// What waits to be sent, contiguous. What was handed over stays in place until everything was.
 #[derive(Debug, Default)]
-pub(super) struct Wire {
+pub(crate) struct Wire {
     bytes: Vec<u8>,
     start: usize,
 }
 
 impl Wire {
     /// Behind what waits; nothing that is there may be changed.
-    pub(super) fn end_mut(&mut self) -> &mut Vec<u8> {
+    pub(crate) fn end_mut(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
     /// Where the next byte will lie.
-    pub(super) fn end(&self) -> usize {
+    pub(crate) fn end(&self) -> usize {
         self.bytes.len()
     }
 
     /// Takes back everything from `place` on, of which nothing was handed over.
-    pub(super) fn truncate(&mut self, place: usize) {
+    pub(crate) fn truncate(&mut self, place: usize) {
         debug_assert!(
             place >= self.start,
             "bytes that are on their way are taken back"
@@ -35,7 +35,7 @@ impl Wire {
     }
 
     /// What lies from `place` on, sent or not; nothing once everything was handed over.
-    pub(super) fn from(&self, place: usize) -> &[u8] {
+    pub(crate) fn from(&self, place: usize) -> &[u8] {
         self.bytes.get(place..).unwrap_or_default()
     }
 

@@ -1,0 +1,121 @@
+//! What the generic pool has to know about MySQL.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use arknet_proto::mysql::handshake::HandshakeError;
+use tokio::sync::watch;
+
+use super::super::Error;
+use super::super::connection::Connection;
+use super::super::node::Node;
+use crate::lanes::Lanes;
+use crate::pool::{Manager, Reset};
+
+/// Makes, resets and ends the connections of a pool.
+#[derive(Debug)]
+pub(in crate::mysql) struct MysqlManager {
+    node: Arc<Node>,
+    lanes: Lanes,
+    /// The last connect has succeeded.
+    healthy: AtomicBool,
+    /// Why connects fail, if waiting does not help.
+    refusals: watch::Sender<Option<Error>>,
+}
+
+impl MysqlManager {
+    pub(super) fn new(node: Arc<Node>, lanes: Lanes) -> Self {
+        Self {
+            node,
+            lanes,
+            healthy: AtomicBool::new(false),
+            refusals: watch::Sender::new(None),
+        }
+    }
+
+    pub(super) fn node(&self) -> &Arc<Node> {
+        &self.node
+    }
+
+    /// Where callbacks run.
+    pub(in crate::mysql) fn lanes(&self) -> &Lanes {
+        &self.lanes
+    }
+
+    /// Whether connects succeed, as far as is known.
+    pub(super) fn is_healthy(&self) -> bool {
+        self.healthy.load(Ordering::Relaxed)
+    }
+
+    /// The next reason why no connection will be made, from now on.
+    pub(super) async fn refusal(&self) -> Error {
+        let mut refusals = self.refusals.subscribe();
+        loop {
+            if refusals.changed().await.is_err() {
+                return Error::Closed;
+            }
+            if let Some(error) = refusals.borrow_and_update().clone() {
+                return error;
+            }
+        }
+    }
+
+    /// Lets who waits know of what they need not wait for.
+    fn note(&self, result: &Result<Connection, Error>) {
+        self.healthy.store(result.is_ok(), Ordering::Relaxed);
+        if let Err(error) = result
+            && stays(error)
+        {
+            self.refusals.send_replace(Some(error.clone()));
+        }
+    }
+}
+
+/// Whether it will not help to try again: somebody has to change something.
+fn stays(error: &Error) -> bool {
+    match error {
+        Error::Auth { .. } | Error::Config(_) => true,
+        // Too many connections, of the server (1040) or of the account (1203, 1226), are fewer later; a server that is
+        // shutting down (1053) comes back. A host that is blocked (1129) stays so.
+        Error::Handshake { source, .. } => match &**source {
+            HandshakeError::Server(said) => !matches!(said.code(), 1040 | 1053 | 1203 | 1226),
+            HandshakeError::Protocol(_) => false,
+            _ => true,
+        },
+        #[cfg(feature = "tls")]
+        Error::Tls { source, .. } => {
+            use crate::tls::ErrorKind as Kind;
+            !matches!(
+                source.kind(),
+                Kind::Truncated | Kind::Internal | Kind::Exhausted
+            )
+        }
+        _ => false,
+    }
+}
+
+impl Manager for MysqlManager {
+    type Connection = Connection;
+    type Error = Error;
+
+    async fn connect(&self, deadline: Instant) -> Result<Connection, Error> {
+        let opened = Connection::open(&self.node, deadline).await;
+        self.note(&opened);
+        opened
+    }
+
+    fn reset(&self, connection: &mut Connection) -> Reset {
+        connection.make_new()
+    }
+
+    #[inline]
+    fn is_reusable(&self, connection: &mut Connection, idle: Duration) -> bool {
+        connection.is_reusable(idle)
+    }
+
+    async fn farewell(&self, mut connection: Connection) {
+        poll_fn(|cx| connection.poll_end(cx)).await;
+    }
+}
