@@ -14,7 +14,7 @@ use slab::Slab;
 
 use super::blocking::Blocking;
 use super::deferred::Deferred;
-use super::drain::Finaliser;
+use super::drain::{Finaliser, PoolClosed};
 use super::error::{PanicPolicy, Panicked, RejectReason, message_of};
 use super::groups::{GroupRef, Groups, Kind, NONE};
 use super::here;
@@ -110,6 +110,10 @@ pub(crate) struct Core<W> {
     /// Work was given to the lanes during this update.
     pub(crate) submitted: Cell<bool>,
     pub(crate) finalisers: RefCell<VecDeque<Finaliser<W>>>,
+    /// What closes the pools of databases, after everybody who could use them.
+    pub(crate) closers: RefCell<VecDeque<Finaliser<W>>>,
+    /// What they found.
+    pub(crate) closed_pools: RefCell<Vec<PoolClosed>>,
     /// Tasks that wait for a drain to begin.
     pub(crate) drain_waiters: RefCell<Slab<Waker>>,
     pub(crate) network: Network,
@@ -183,6 +187,8 @@ impl<W: 'static> Core<W> {
             inline,
             submitted: Cell::new(false),
             finalisers: RefCell::default(),
+            closers: RefCell::default(),
+            closed_pools: RefCell::default(),
             drain_waiters: RefCell::default(),
             network: Network::default(),
             operation: Cell::new(0),
@@ -429,6 +435,7 @@ impl<W> Core<W> {
     pub(crate) fn end(&self) {
         self.state.set(State::Ended);
         self.finalisers.borrow_mut().clear();
+        self.closers.borrow_mut().clear();
         for (_, node) in self.sources() {
             node.source.end();
         }

@@ -11,6 +11,7 @@ use super::cx::Cx;
 use super::label::Label;
 use super::missed;
 use super::tasks::TaskFuture;
+use crate::pool::PoolReport;
 
 /// Kinds of abandoned operations that a report lists; the rest are in its total.
 const LISTED: usize = 1024;
@@ -43,6 +44,16 @@ pub struct Abandoned {
     pub count: usize,
 }
 
+/// The end of a database's pool.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct PoolClosed {
+    /// The name of the database.
+    pub database: &'static str,
+    /// What its pool found when it was closed.
+    pub report: PoolReport,
+}
+
 /// What a drain did.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
@@ -59,6 +70,9 @@ pub struct DrainReport {
     pub cancelled: usize,
     /// Finalisers that ran to their end.
     pub finalised: usize,
+    /// What was found when the pools of databases were closed, in the order in which they were made. One that the deadline
+    /// came before is not here.
+    pub pools: Vec<PoolClosed>,
     /// How the sessions of the network ended.
     pub sessions: SessionsReport,
     /// Tasks of the lanes that were cut.

@@ -39,6 +39,7 @@
 //! | is a tokio program | [`Owner::ready`] |
 
 mod agent;
+mod answer;
 mod blocking;
 mod budget;
 mod builder;
@@ -51,6 +52,7 @@ mod core;
 )]
 mod corks;
 mod cx;
+mod database;
 mod deferred;
 mod desk;
 mod dispatch;
@@ -73,6 +75,8 @@ pub mod net;
 mod network;
 mod park;
 mod posts;
+#[cfg(feature = "redis")]
+mod redis;
 mod replay;
 mod service;
 mod signal;
@@ -83,13 +87,15 @@ mod timers;
 mod turn;
 mod update;
 
+pub use answer::Answer;
 pub use budget::{Budget, EndedBy, Reentry, UpdateReport};
 pub use builder::{Builder, Io, ServiceOptions};
 pub use cadence::{Cadence, Next, RunReport, Tick};
 pub use call::Call;
 pub use cx::Cx;
+pub use database::{Client, Database, Request};
 pub use dispatch::Ordered;
-pub use drain::{Abandoned, Deadline, DrainReport, Drained, SessionsReport};
+pub use drain::{Abandoned, Deadline, DrainReport, Drained, PoolClosed, SessionsReport};
 pub use error::{Ended, FromLost, Lost, OwnerError, PanicPolicy, Panicked, RejectReason, Rejected};
 pub use group::{Group, GroupJoin};
 pub use groups::GroupReport;

@@ -370,6 +370,7 @@ impl<W: 'static> Owner<W> {
             }
             if drain::unfinished(&core) == 0 {
                 let next = core.finalisers.borrow_mut().pop_front();
+                let closer = || core.closers.borrow_mut().pop_front();
                 match next {
                     Some(finaliser) => {
                         if finaliser.start(&core) {
@@ -377,6 +378,8 @@ impl<W: 'static> Owner<W> {
                         }
                         continue;
                     }
+                    // Nobody uses them any more.
+                    None if closer().is_some_and(|closer| closer.start(&core)) => continue,
                     None => {
                         report.finished = true;
                         break;
@@ -398,6 +401,7 @@ impl<W: 'static> Owner<W> {
         for finaliser in core.finalisers.borrow().iter() {
             report.abandon("finalisers", Some(finaliser.label), 1);
         }
+        report.pools = core.closed_pools.take();
         core.counters.abandoned.set(report.abandoned_count as u64);
         report.sessions = core.network.report();
         report.done = core.counters.ran_in_all().saturating_sub(done_before);

@@ -138,6 +138,12 @@ impl<M: Manager> Pool<M> {
     }
 
     /// What was given to [`new`](Self::new).
+    #[cfg(all(feature = "owner", feature = "redis"))]
+    pub(crate) fn config(&self) -> &PoolConfig {
+        self.shared.config()
+    }
+
+    /// What was given to [`new`](Self::new).
     pub fn manager(&self) -> &M {
         self.shared.manager()
     }

@@ -43,6 +43,8 @@ pub use self::config::{Config, TlsMode};
 pub use self::error::{Doing, Error, ErrorKind};
 pub use self::lease::Lease;
 pub use self::node::ResetPolicy;
+#[cfg(feature = "owner")]
+pub(crate) use self::parcel::Parcel;
 pub use self::pipeline::{Atomic, Named, Pipeline, Replies, pipeline};
 pub use self::pool::{Pool, PoolStats};
 pub use self::subscriber::{
@@ -64,6 +66,8 @@ mod error;
 mod lease;
 mod meters;
 mod node;
+#[cfg(feature = "owner")]
+mod parcel;
 mod pipeline;
 mod pool;
 mod storage;

@@ -80,6 +80,10 @@ impl<B: Batch> Batch for Atomic<B> {
             )),
         }
     }
+
+    fn unanswered(_: usize, error: &Error) -> Self::Output {
+        Err(error.clone())
+    }
 }
 
 impl<B: Shareable> Shareable for Atomic<B> {}

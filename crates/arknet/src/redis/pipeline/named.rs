@@ -7,7 +7,7 @@ use arknet_proto::redis::Effects;
 
 use super::Atomic;
 use crate::redis::batch::sealed;
-use crate::redis::{Answers, Batch, Shareable};
+use crate::redis::{Answers, Batch, Error, Shareable};
 
 /// A batch whose output becomes an `R`, from [`Pipeline::named`](super::Pipeline::named).
 #[must_use = "a pipeline does nothing until it is run"]
@@ -83,6 +83,10 @@ impl<B: Batch, R: From<B::Output> + Send> Batch for Named<B, R> {
 
     fn finish(self, answers: Answers<'_>) -> Self::Output {
         self.batch.finish(answers).into()
+    }
+
+    fn unanswered(requests: usize, error: &Error) -> Self::Output {
+        B::unanswered(requests, error).into()
     }
 }
 

@@ -78,6 +78,10 @@ impl<B: Batch> Batch for Atomic<B> {
             (Err(error), None) => Err(decode(error)),
         }
     }
+
+    fn unanswered(_: usize, error: &Error) -> Self::Output {
+        Err(error.clone())
+    }
 }
 
 /// What the server said, if it refused a request.
