@@ -68,6 +68,7 @@ trait Content: Any + Send {
     fn wire_len(&self) -> usize;
     fn requests(&self) -> usize;
     fn effects(&self) -> Effects;
+    fn is_atomic(&self) -> bool;
     fn name(&self) -> &str;
     fn release(&mut self);
     fn finish(&mut self, answers: Answers<'_>);
@@ -91,6 +92,10 @@ impl<B: Batch + 'static> Content for Letter<B> {
 
     fn effects(&self) -> Effects {
         self.batch.as_ref().map_or(Effects::NONE, B::effects)
+    }
+
+    fn is_atomic(&self) -> bool {
+        self.batch.as_ref().is_some_and(B::is_atomic)
     }
 
     fn name(&self) -> &str {
@@ -135,6 +140,11 @@ impl Batch for Parcel {
     fn effects(&self) -> Effects {
         let content = self.0.as_ref();
         content.map_or(Effects::NONE, |content| content.effects())
+    }
+
+    fn is_atomic(&self) -> bool {
+        let content = self.0.as_ref();
+        content.is_some_and(|content| content.is_atomic())
     }
 
     fn name(&self) -> &str {
