@@ -13,9 +13,13 @@
 )]
 
 use std::hint::black_box;
+use std::io::Write;
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use arknet::owner::{Budget, Cadence, InletLimits, Io, Lost, Next, Owner};
+use arknet::owner::net::{Connection, Server, Session};
+use arknet::owner::{Budget, Cadence, Cx, InletLimits, Io, Limits, Lost, Next, Owner};
+use arknet::tcp::{Framing, ServerConfig};
 
 const PARKED: usize = 1000;
 const ROUNDS: usize = 30;
@@ -58,6 +62,21 @@ const BENCHES: &[Bench] = &[
         "task_result",
         task_result,
         "a result of a service, to a task that waits",
+    ),
+    (
+        "callback_network",
+        callback_network,
+        "a message of 64 bytes from a socket, to a callback",
+    ),
+    (
+        "task_network",
+        task_network,
+        "a message of 64 bytes from a socket, to a task that receives",
+    ),
+    (
+        "send_network",
+        send_network,
+        "a send of 64 bytes, without what the lane does",
     ),
     ("task_woken", task_woken, "a task that yields"),
     ("spawn", spawn, "a task that is spawned and ends"),
@@ -191,6 +210,92 @@ fn callback_event(count: usize) -> Duration {
         inlet.try_send(1, 8).unwrap();
     }
     deliver(&mut owner, &mut 0, count)
+}
+
+/// The size of a message.
+const MESSAGE: usize = 64;
+
+/// Delivers `count` messages that a peer has sent and a lane has read.
+fn network(count: usize, serve: impl FnOnce(&Owner<u64>, ServerConfig) -> Server<u64>) -> Duration {
+    let mut limits = Limits::default();
+    limits.inbox_events = count + 1;
+    limits.inbox_bytes = 1 << 30;
+    let builder = Owner::<u64>::builder().io(Io::threads(1)).limits(limits);
+    let mut owner = builder.build().unwrap();
+    let config = ServerConfig::new().framing(Framing::exact(MESSAGE).unwrap());
+    let server = serve(&owner, config);
+    let mut world = 0;
+    let mut peer = TcpStream::connect(server.local_addr().ip().unwrap()).unwrap();
+    // One message there, so that whoever receives is there, too.
+    peer.write_all(&[7; MESSAGE]).unwrap();
+    while world == 0 {
+        let _ = owner.update(&mut world, Budget::unlimited()).unwrap();
+    }
+    peer.write_all(&[7; MESSAGE].repeat(count)).unwrap();
+    let budget = Budget::unlimited().time(Duration::from_secs(10));
+    let (mut ran, mut took) = (0, Duration::ZERO);
+    while ran < count {
+        // The lane reads meanwhile.
+        std::thread::sleep(Duration::from_millis(20));
+        let now = owner.now();
+        let began = Instant::now();
+        ran += owner.update_at(now, &mut world, budget).unwrap().ran as usize;
+        took += began.elapsed();
+    }
+    assert_eq!(world as usize, (count + 1) * MESSAGE);
+    took
+}
+
+fn callback_network(count: usize) -> Duration {
+    network(count, |owner, config| {
+        Server::start(owner, "127.0.0.1:0", config, |_, _| {
+            |world: &mut u64, _: &Session, message: &[u8]| *world += message.len() as u64
+        })
+        .unwrap()
+    })
+}
+
+fn task_network(count: usize) -> Duration {
+    network(count, |owner, config| {
+        let serve = |cx: Cx<u64>, mut connection: Connection<u64>| async move {
+            while let Ok(Some(length)) = connection.recv_with(<[u8]>::len).await {
+                cx.with(|world| *world += length as u64);
+            }
+        };
+        Server::serve(owner, "127.0.0.1:0", config, serve).unwrap()
+    })
+}
+
+fn send_network(count: usize) -> Duration {
+    let mut owner = Owner::<(Option<Session>, Duration)>::builder()
+        .build()
+        .unwrap();
+    let config = ServerConfig::new()
+        .framing(Framing::exact(MESSAGE).unwrap())
+        .send_queue(1 << 30, count);
+    let server = Server::start(&owner, "127.0.0.1:0", config, |world, session| {
+        let world: &mut (Option<Session>, Duration) = world;
+        world.0 = Some(session.clone());
+        |_: &mut (Option<Session>, Duration), _: &Session, _: &[u8]| ()
+    })
+    .unwrap();
+    let mut world = (None, Duration::ZERO);
+    let _peer = TcpStream::connect(server.local_addr().ip().unwrap()).unwrap();
+    while world.0.is_none() {
+        let _ = owner.update(&mut world, Budget::unlimited()).unwrap();
+    }
+    owner
+        .defer(move |(session, took)| {
+            let session = session.as_ref().unwrap();
+            let began = Instant::now();
+            for _ in 0..count {
+                session.send(&[7; MESSAGE]).unwrap();
+            }
+            *took = began.elapsed();
+        })
+        .unwrap();
+    let _ = owner.update(&mut world, Budget::unlimited()).unwrap();
+    world.1
 }
 
 fn callback_post(count: usize) -> Duration {

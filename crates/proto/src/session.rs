@@ -159,6 +159,7 @@ impl<T> Session<T> {
     }
 
     /// Whether the peer has ended its stream.
+    #[inline]
     pub fn peer_has_ended(&self) -> bool {
         self.peer_ended
     }
@@ -207,6 +208,18 @@ impl<T> Session<T> {
     #[inline]
     pub fn handle_written(&mut self, count: usize) {
         self.queue.advance(count);
+        if self.state == State::Draining {
+            self.settle();
+        }
+    }
+
+    /// The transport accepted all that waited.
+    #[inline]
+    pub fn handle_flushed(&mut self) {
+        if !self.queue.is_empty() {
+            // Operations without bytes, which nothing carries over.
+            self.queue.advance(0);
+        }
         if self.state == State::Draining {
             self.settle();
         }

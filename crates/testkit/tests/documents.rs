@@ -104,6 +104,33 @@ fn links_are_told_from_addresses_and_anchors() {
     assert_eq!(links(text).collect::<Vec<_>>(), ["b.md", "g/h.md", "y"]);
 }
 
+#[test]
+fn the_tutorial_quotes_its_example_word_for_word() {
+    // Indented as it may be, in the one as in the other.
+    let plain = |text: &str| -> String {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let mut example = String::new();
+    for entry in fs::read_dir(root().join("crates/arknet/examples/arena")).unwrap() {
+        example.push_str(&plain(&fs::read_to_string(entry.unwrap().path()).unwrap()));
+        example.push('\n');
+    }
+    let tutorial = fs::read_to_string(root().join("docs/tutorial.md")).unwrap();
+    let quotes: Vec<&str> = tutorial
+        .split("```rust\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .collect();
+    assert!(quotes.len() > 5, "the tutorial shows the code");
+    for quote in quotes {
+        assert!(
+            example.contains(&plain(quote)),
+            "not in the example:\n{quote}"
+        );
+    }
+}
+
 /// The targets of Markdown links that are paths, without their anchors.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     text.split("](")

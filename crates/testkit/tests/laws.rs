@@ -17,7 +17,7 @@ use std::{
 /// The top modules of arknet from the lowest layer up. A module imports from lower layers only, never
 /// from its own layer's other modules. A new module takes its place here first.
 const LAYERS: &[&[&str]] = &[
-    &["error", "sync"],
+    &["error", "meter", "sync"],
     &["io"],
     &["lanes"],
     &["drive"],

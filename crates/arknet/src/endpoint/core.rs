@@ -125,6 +125,10 @@ impl Core {
     /// The next whole message, as a range of the receive buffer. A broken framing ends the session.
     #[inline(always)]
     pub(super) fn next_message(&mut self) -> Option<Range<usize>> {
+        // The usual end of a turn's messages, found without asking the framing.
+        if self.inbound.is_empty() {
+            return None;
+        }
         match self.inbound.next_message() {
             Ok(Some(message)) => {
                 self.delivered += 1;

@@ -59,6 +59,16 @@ impl Message {
         })))
     }
 
+    /// A copy of any size.
+    #[cfg(feature = "owner")]
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        if bytes.len() <= COPIED_MAX {
+            Self::copy(bytes)
+        } else {
+            Self::share(Bytes::copy_from_slice(bytes))
+        }
+    }
+
     /// The bytes, if they are shared.
     #[inline]
     pub(super) fn shared(&self) -> Option<&Bytes> {

@@ -39,6 +39,8 @@ pub use outbox::Outbox;
 pub use payload::Payload;
 pub(crate) use session::SessionConfig;
 pub use session::{SendFilter, Session};
+#[cfg(feature = "owner")]
+pub(crate) use shared::Called;
 pub use shared::SessionId;
 pub use shutdown::{Shutdown, ShutdownReport};
 pub use timers::TimerKey;

@@ -133,6 +133,26 @@ impl Session {
         self.engine.queue().bytes()
     }
 
+    /// How many operations of this session's own wait for the transport.
+    #[cfg(feature = "owner")]
+    pub(crate) fn queued_operations(&self) -> usize {
+        self.engine.queue().operations()
+    }
+
+    /// Whether this session's own sends have drained to half of what may wait.
+    #[cfg(feature = "owner")]
+    pub(crate) fn has_drained_to_half(&self) -> bool {
+        self.engine.queue().is_half_empty()
+    }
+
+    /// Counts what was accepted for this session elsewhere and cannot be sent.
+    #[cfg(feature = "owner")]
+    pub(crate) fn note_dropped(&self, bytes: usize, operations: usize) {
+        if operations > 0 {
+            self.shared.counters.dropped(bytes, operations);
+        }
+    }
+
     /// Closes gracefully: what was accepted is sent, then both directions are ended, within the close timeout. What
     /// still arrives is discarded.
     pub fn close(&mut self) {
@@ -263,18 +283,22 @@ impl Session {
 
     // The driver's side.
 
+    #[inline]
     pub(super) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
 
+    #[inline]
     pub(super) fn engine(&self) -> &session::Session<Completion> {
         &self.engine
     }
 
+    #[inline]
     pub(super) fn engine_mut(&mut self) -> &mut session::Session<Completion> {
         &mut self.engine
     }
 
+    #[inline]
     pub(super) fn transport_mut(&mut self) -> Option<&mut Transport> {
         self.transport.as_mut()
     }
@@ -312,6 +336,7 @@ impl Session {
         std::mem::take(&mut self.inbox_news)
     }
 
+    #[inline]
     pub(super) fn is_reading_paused(&self) -> bool {
         self.reading_paused
     }
@@ -347,16 +372,19 @@ impl Session {
     /// Remembers the task, for handles to wake it.
     #[inline]
     pub(super) fn remember_waker(&mut self, cx: &Context<'_>) {
-        match &self.waker {
-            Some(waker) if waker.will_wake(cx.waker()) => {}
-            _ => {
-                self.waker = Some(cx.waker().clone());
-                self.shared.set_waker(cx.waker());
-            }
+        if !self.is_own_waker(cx) {
+            self.replace_waker(cx);
         }
     }
 
+    #[cold]
+    fn replace_waker(&mut self, cx: &Context<'_>) {
+        self.waker = Some(cx.waker().clone());
+        self.shared.set_waker(cx.waker());
+    }
+
     /// Whether `cx` wakes the connection's task itself, not a part of it.
+    #[inline]
     pub(super) fn is_own_waker(&self, cx: &Context<'_>) -> bool {
         self.waker
             .as_ref()
@@ -366,19 +394,24 @@ impl Session {
     /// Hands over what waits, ends the direction when the engine asks, and keeps the fault if there is one.
     #[inline]
     pub(super) fn flush(&mut self, cx: &mut Context<'_>) {
+        if self.is_flushed() && !self.engine.wants_end() {
+            return;
+        }
+        self.flush_waiting(cx);
+    }
+
+    // Out of line: a turn asks three times, and has something once.
+    #[inline(never)]
+    fn flush_waiting(&mut self, cx: &mut Context<'_>) {
         let Some(transport) = &mut self.transport else {
             return;
         };
-        if self.engine.queue().is_empty() && !transport.has_own_bytes() && !self.engine.wants_end()
-        {
-            return;
-        }
         match transport.poll_flush(cx, self.engine.queue_mut()) {
             Poll::Ready(Ok(())) => {}
             Poll::Ready(Err(error)) => return self.fail("send to", error),
             Poll::Pending => return,
         }
-        self.engine.handle_written(0);
+        self.engine.handle_flushed();
         if let Some(storage) = self.engine.queue_mut().reclaim() {
             pool::return_send(storage);
         }
@@ -407,6 +440,7 @@ impl Session {
     }
 
     /// Whether everything accepted has been handed to the transport.
+    #[inline]
     pub(super) fn is_flushed(&self) -> bool {
         let own = self
             .transport
@@ -501,6 +535,10 @@ impl Session {
                 Mail::Post(post) => self.run_guarded(post),
             }
         }
+        #[cfg(feature = "owner")]
+        if let Some(called) = self.shared.take_call() {
+            self.run_guarded(|session| called.called(session));
+        }
         self.stopped |= close.is_some();
         match close {
             None => {}
@@ -547,6 +585,11 @@ impl Session {
     /// Gives reservations back and runs completions; says whether any ran.
     #[inline]
     pub(super) fn complete(&mut self) -> bool {
+        self.engine.queue().has_completions() && self.run_completions()
+    }
+
+    #[inline(never)]
+    fn run_completions(&mut self) -> bool {
         if let Some((bytes, operations)) = self.engine.queue_mut().take_released() {
             self.shared.account.release(bytes, operations);
         }

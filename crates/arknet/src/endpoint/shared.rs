@@ -51,6 +51,13 @@ impl fmt::Display for SessionId {
     }
 }
 
+/// What has something for a connection on its lane, again and again, without a box for each time.
+#[cfg(feature = "owner")]
+pub(crate) trait Called: Send + Sync {
+    /// Runs on the lane, after the mail and before a close that came with it.
+    fn called(&self, session: &mut Session);
+}
+
 /// Something from outside, in order.
 pub(crate) enum Mail {
     Send {
@@ -66,6 +73,8 @@ pub(crate) struct Mailbox {
     pub(crate) queue: VecDeque<Mail>,
     pub(crate) posts: usize,
     pub(crate) close: Option<Close>,
+    #[cfg(feature = "owner")]
+    call: Option<Arc<dyn Called>>,
     waker: Option<Waker>,
     /// The lane's task is gone: nothing will ever be read.
     ended: bool,
@@ -285,6 +294,25 @@ impl Shared {
         (std::mem::take(&mut mailbox.queue), mailbox.close.take())
     }
 
+    /// Takes the call that there is, before its close is taken.
+    #[cfg(feature = "owner")]
+    pub(crate) fn take_call(&self) -> Option<Arc<dyn Called>> {
+        lock(&self.mailbox).call.take()
+    }
+
+    /// Has something called on the lane, once for all that comes before it is; another that waits is replaced.
+    #[cfg(feature = "owner")]
+    pub(crate) fn call(&self, called: Arc<dyn Called>) {
+        let mut mailbox = lock(&self.mailbox);
+        if mailbox.ended {
+            return;
+        }
+        let replaced = mailbox.call.replace(called);
+        drop(mailbox);
+        drop(replaced);
+        self.notify();
+    }
+
     pub(crate) fn set_waker(&self, waker: &Waker) {
         lock(&self.mailbox).waker = Some(waker.clone());
     }
@@ -294,6 +322,8 @@ impl Shared {
         let mut mailbox = lock(&self.mailbox);
         mailbox.ended = true;
         mailbox.waker = None;
+        #[cfg(feature = "owner")]
+        let _called = mailbox.call.take();
         std::mem::take(&mut mailbox.queue)
     }
 

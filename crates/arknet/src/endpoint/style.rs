@@ -3,6 +3,8 @@
 use std::future::{Future, Pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
+#[cfg(feature = "owner")]
+use std::task::{Context, Poll};
 
 use super::attached::{Attached, Driver};
 use super::callbacks;
@@ -61,6 +63,59 @@ where
     fn connect_failed(&self, handler: &mut H, core: &mut Core, error: &Arc<Error>) {
         core.session
             .run_guarded(|session| handler.on_connect_failed(session, error));
+    }
+}
+
+/// A handler that hands on what it hears, once a turn: its connection's events are delivered elsewhere.
+#[cfg(feature = "owner")]
+pub(crate) trait Bridge: Handler {
+    /// A turn of an open session is over.
+    fn turned(&mut self, session: &mut super::Session);
+
+    /// The connection has closed: ready when those elsewhere know it, so that another may follow.
+    fn poll_told(&mut self, cx: &Context<'_>) -> Poll<()>;
+}
+
+/// Bridges that a function makes for each session.
+#[cfg(feature = "owner")]
+pub(crate) struct Bridged<F>(pub(crate) F);
+
+#[cfg(feature = "owner")]
+impl<F, B> Style for Bridged<F>
+where
+    F: Fn(&super::Session) -> B + Send + Sync + 'static,
+    B: Bridge,
+{
+    type State = B;
+
+    fn begin(&self, core: &Core) -> B {
+        (self.0)(&core.session)
+    }
+
+    async fn run(&self, bridge: &mut B, mut core: Box<Core>) -> (Box<Core>, CloseReason) {
+        let reason = poll_fn(|cx| {
+            let polled = callbacks::poll_session(&mut core, bridge, cx);
+            if polled.is_pending() {
+                bridge.turned(&mut core.session);
+            }
+            polled
+        })
+        .await;
+        poll_fn(|cx| {
+            core.begin(cx);
+            // Closed for good from outside: nothing follows, and nobody is waited for.
+            if core.session.is_stopped() {
+                return Poll::Ready(());
+            }
+            bridge.poll_told(cx)
+        })
+        .await;
+        (core, reason)
+    }
+
+    fn connect_failed(&self, bridge: &mut B, core: &mut Core, error: &Arc<Error>) {
+        core.session
+            .run_guarded(|session| bridge.on_connect_failed(session, error));
     }
 }
 

@@ -109,7 +109,7 @@ impl<F: FnMut(&[u8], &mut Outbox<'_>) -> ControlFlow<T>, T> Each<F, T> {
         self.budget = MESSAGES_PER_TURN;
     }
 
-    #[inline]
+    #[inline(always)]
     fn show(&mut self, message: &[u8], outbox: &mut Outbox<'_>) -> Seen {
         self.budget = self.budget.saturating_sub(1);
         match (self.function)(message, outbox) {

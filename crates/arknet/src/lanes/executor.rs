@@ -346,8 +346,9 @@ fn poll_reactor() -> usize {
     }
 }
 
-impl Drop for Executor {
-    fn drop(&mut self) {
+impl Executor {
+    /// Drops all tasks, and those to come.
+    pub(super) fn end(&mut self) {
         let spawned = {
             let mut queue = lock(&self.remote.queue);
             queue.ended = true;
@@ -367,5 +368,11 @@ impl Drop for Executor {
                 tracing::error!("a task of a lane panicked when it was dropped");
             }
         }
+    }
+}
+
+impl Drop for Executor {
+    fn drop(&mut self) {
+        self.end();
     }
 }

@@ -124,6 +124,18 @@ impl Manual {
         })
     }
 
+    /// Drops all tasks: what they hold may hold the lane, which nobody polls any more.
+    #[cfg(feature = "owner")]
+    pub(super) fn end(&self) {
+        let mut core = match self.core.try_lock() {
+            Ok(core) => core,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            // A task of the lane does this: it ends with whoever polls it.
+            Err(TryLockError::WouldBlock) => return,
+        };
+        core.executor.end();
+    }
+
     pub(super) fn block_on<F: Future>(&self, future: F) -> Result<F::Output, LanesError> {
         self.drive(async |executor, _| {
             let mut future = pin!(future);

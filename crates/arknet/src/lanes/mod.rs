@@ -284,6 +284,14 @@ impl Lanes {
         self.manual_lane()?.poll()
     }
 
+    /// Drops all tasks of a manual lane, whose owner has ended.
+    #[cfg(feature = "owner")]
+    pub(crate) fn end_owned(&self) {
+        if let Ok(manual) = self.manual_lane() {
+            manual.end();
+        }
+    }
+
     /// Does what becomes ready on a manual lane until `until` says so or the deadline has passed, sleeping in between.
     /// `until` is asked after each round; what it waits for must wake the context.
     #[cfg(feature = "owner")]

@@ -12,6 +12,8 @@ const KEPT: usize = 4 * 1024;
 pub(crate) struct Wire {
     bytes: Vec<u8>,
     start: usize,
+    /// What lies from here on has to wait for a reply.
+    hold: Option<usize>,
 }
 
 impl Wire {
@@ -32,6 +34,28 @@ impl Wire {
             "bytes that are on their way are taken back"
         );
         self.bytes.truncate(place.max(self.start));
+        self.hold = self.hold.filter(|hold| *hold < self.bytes.len());
+    }
+
+    /// Nothing from `place` on is handed over before [`release`](Self::release).
+    pub(super) fn hold(&mut self, place: usize) {
+        self.hold = Some(place);
+    }
+
+    /// Where what is held begins.
+    #[inline]
+    pub(super) fn held(&self) -> Option<usize> {
+        self.hold
+    }
+
+    /// What was held may go.
+    pub(super) fn release(&mut self) {
+        self.hold = None;
+    }
+
+    /// Bytes that were not handed over, those that are held among them.
+    pub(super) fn unsent(&self) -> usize {
+        self.bytes.len() - self.start
     }
 
     /// What lies from `place` on, sent or not; nothing once everything was handed over.
@@ -42,6 +66,7 @@ impl Wire {
     /// Everything was handed over.
     fn clear(&mut self) {
         self.start = 0;
+        self.hold = None;
         if self.bytes.capacity() > KEPT {
             self.bytes = Vec::new();
         } else {
@@ -53,12 +78,13 @@ impl Wire {
 impl Outgoing for Wire {
     #[inline]
     fn waiting(&self) -> usize {
-        self.bytes.len() - self.start
+        self.front().len()
     }
 
     #[inline]
     fn front(&self) -> &[u8] {
-        self.bytes.get(self.start..).unwrap_or_default()
+        let end = self.hold.unwrap_or(self.bytes.len());
+        self.bytes.get(self.start..end).unwrap_or_default()
     }
 
     #[inline]

@@ -12,6 +12,22 @@ pub use arknet_proto::mysql::{
     Column, ColumnFlags, ColumnType, Columns, Kind, Limits, ProtocolError, ServerError, Status,
 };
 
+/// ```
+/// use arknet::mysql::{FromRow, query};
+///
+/// #[derive(FromRow)]
+/// struct User {
+///     id: u64,
+///     #[mysql(rename = "full_name")]
+///     name: String,
+///     email: Option<String>,
+/// }
+///
+/// let users = query::<Vec<User>>("SELECT * FROM users");
+/// # let _ = users;
+/// ```
+pub use arknet_derive::FromRow;
+
 pub use self::config::{Config, TlsMode};
 pub use self::conn::Conn;
 pub use self::error::{Doing, Error, ErrorKind};

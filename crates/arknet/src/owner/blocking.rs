@@ -216,7 +216,7 @@ impl<W: 'static> Cx<W> {
         let Some(service) = self.blocking_service() else {
             return Err(Rejected::new(work, closed));
         };
-        if !service.inner().has_room() {
+        if !service.inner().has_room_for(0) {
             self.core.count_rejection();
             let reason = RejectReason::Operations {
                 most: self.core.limits.blocking,

@@ -17,6 +17,7 @@ use super::journal::{Codec, Journal, Recorder};
 use super::limits::Limits;
 use super::mailbox::Mailbox;
 use super::service::{Service, ServiceCore, ServiceParts};
+use super::signal::SourceId;
 use super::source::Class;
 use crate::lanes::Lanes;
 
@@ -180,6 +181,8 @@ fn add_blocking<W: 'static>(core: &Rc<Core<W>>) {
         class: Class::Posts,
         place,
         most: core.limits.blocking,
+        most_bytes: usize::MAX,
+        weigh: |_| 0,
         dispatch: Box::new(pool),
         mailbox,
         codec: None,
@@ -240,6 +243,12 @@ impl<Out> ServiceOptions<Out> {
     }
 }
 
+/// A place for a source, and the lanes for its work.
+pub(crate) struct Room {
+    place: SourceId,
+    lanes: Lanes,
+}
+
 impl<W: 'static> Cx<W> {
     /// Makes a service of an async function: it runs on the lanes, its operations are submitted here, and their results are
     /// delivered here.
@@ -290,19 +299,46 @@ impl<W: 'static> Cx<W> {
         F: Fn(Op) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Out> + Send + 'static,
     {
+        match self.room_for_service() {
+            Ok(room) => Ok(self.add_service(room, name, options, |_| 0, run)),
+            Err(reason) => Err(Rejected::new(run, reason)),
+        }
+    }
+
+    /// What a service needs of the owner.
+    pub(crate) fn room_for_service(&self) -> Result<Room, RejectReason> {
         let core = &self.core;
         let lanes = core.lanes.borrow().clone();
         let closed = RejectReason::Closed { of: "the owner" };
-        let Some(lanes) = lanes else {
-            return Err(Rejected::new(run, closed));
-        };
-        let place = match self.check_open().and_then(|()| core.reserve()) {
-            Ok(place) => place,
-            Err(reason) => {
-                core.count_rejection();
-                return Err(Rejected::new(run, reason));
-            }
-        };
+        let room = lanes.ok_or(closed).and_then(|lanes| {
+            self.check_open()?;
+            let place = core.reserve()?;
+            Ok(Room { place, lanes })
+        });
+        if room.is_err() {
+            core.count_rejection();
+        }
+        room
+    }
+
+    /// As [`service_with`](Self::service_with), of operations that may hold bytes themselves, as `weigh` says: at most
+    /// [`Limits::bytes`] of them are under way.
+    pub(crate) fn add_service<Op, Out, F, Fut>(
+        &self,
+        room: Room,
+        name: &'static str,
+        options: ServiceOptions<Out>,
+        weigh: fn(&Op) -> usize,
+        run: F,
+    ) -> Service<W, Op, Out>
+    where
+        Op: Send + 'static,
+        Out: FromLost + Send + 'static,
+        F: Fn(Op) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Out> + Send + 'static,
+    {
+        let core = &self.core;
+        let Room { place, lanes } = room;
         let mailbox = Arc::new(Mailbox::<Completion<Out>>::new(
             core.signal.clone(),
             place,
@@ -327,12 +363,14 @@ impl<W: 'static> Cx<W> {
             class: Class::Databases,
             place,
             most: options.in_flight.unwrap_or(core.limits.in_flight),
+            most_bytes: core.limits.bytes,
+            weigh,
             dispatch: Box::new(Desks::new(desks)),
             mailbox,
             codec: options.codec,
             replayed: core.recorder.borrow().is_replaying(),
         }));
         core.install(place, Class::Databases, service.clone());
-        Ok(Service::new(self.clone(), service))
+        Service::new(self.clone(), service)
     }
 }

@@ -44,24 +44,21 @@ impl<W: 'static, Op: Send + 'static, Out: FromLost + 'static> Call<W, Op, Out> {
         }
     }
 
-    /// Submits, or waits for room.
-    fn submit(&mut self, operation: Op, cx: &Context<'_>) -> Result<Ticket, Option<Out>> {
-        if self.service.is_closed() {
-            return Err(Some(Out::from_lost(Lost::Refused)));
-        }
+    fn submit(&mut self, operation: Op, cx: &Context<'_>) -> Poll<Out> {
         let waker = || cx.waker().clone();
-        if !self.service.inner().has_room() {
-            let number = self.service.inner().queue(waker());
-            self.state = State::Queued(operation, number);
-            return Err(None);
-        }
         let submitted = self
             .service
             .submit(operation, None, self.label, || Then::Wait {
                 waker: Some(waker()),
                 output: None,
             });
-        submitted.map_err(|_| Some(Out::from_lost(Lost::Refused)))
+        match submitted {
+            Ok(ticket) => {
+                self.state = State::Sent(ticket);
+                Poll::Pending
+            }
+            Err(_) => Poll::Ready(Out::from_lost(Lost::Refused)),
+        }
     }
 }
 
@@ -69,42 +66,43 @@ impl<W: 'static, Op: Send + 'static, Out: FromLost + 'static> Future for Call<W,
     type Output = Out;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Out> {
-        let operation = match std::mem::replace(&mut self.state, State::Done) {
-            State::Sent(ticket) => {
-                return match self.service.inner().poll_output(ticket, cx.waker()) {
-                    Some(Some(output)) => Poll::Ready(output),
-                    Some(None) => {
-                        self.state = State::Sent(ticket);
-                        Poll::Pending
-                    }
-                    // The owner has ended.
-                    None => Poll::Ready(Out::from_lost(Lost::Ended)),
-                };
-            }
+        match std::mem::replace(&mut self.state, State::Done) {
+            State::Sent(ticket) => match self.service.inner().poll_output(ticket, cx.waker()) {
+                Some(Some(output)) => Poll::Ready(output),
+                Some(None) => {
+                    self.state = State::Sent(ticket);
+                    Poll::Pending
+                }
+                // The owner has ended.
+                None => Poll::Ready(Out::from_lost(Lost::Ended)),
+            },
             // Polled after its end: there is nothing more to come.
-            State::Done => return Poll::Pending,
+            State::Done => Poll::Pending,
             State::Queued(operation, number) => {
-                if self.service.inner().is_queued(number, cx.waker()) && !self.service.is_closed() {
+                let inner = self.service.inner().clone();
+                if self.service.is_closed() {
+                    inner.leave_queue(number);
+                    return Poll::Ready(Out::from_lost(Lost::Refused));
+                }
+                if !inner.poll_turn(number, cx.waker(), inner.weight_of(&operation)) {
                     self.state = State::Queued(operation, number);
                     return Poll::Pending;
                 }
-                operation
+                let submitted = self.submit(operation, cx);
+                inner.pass_on();
+                submitted
             }
-            // Nobody overtakes those that wait.
-            State::Unsent(operation) if !self.service.inner().nobody_waits() => {
-                let number = self.service.inner().queue(cx.waker().clone());
-                self.state = State::Queued(operation, number);
-                return Poll::Pending;
+            State::Unsent(operation) => {
+                let inner = self.service.inner();
+                let has_room =
+                    inner.nobody_waits() && inner.has_room_for(inner.weight_of(&operation));
+                if !has_room && !self.service.is_closed() {
+                    let number = inner.queue(cx.waker().clone());
+                    self.state = State::Queued(operation, number);
+                    return Poll::Pending;
+                }
+                self.submit(operation, cx)
             }
-            State::Unsent(operation) => operation,
-        };
-        match self.submit(operation, cx) {
-            Ok(ticket) => {
-                self.state = State::Sent(ticket);
-                Poll::Pending
-            }
-            Err(None) => Poll::Pending,
-            Err(Some(output)) => Poll::Ready(output),
         }
     }
 }

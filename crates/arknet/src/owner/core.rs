@@ -14,7 +14,7 @@ use slab::Slab;
 
 use super::blocking::Blocking;
 use super::deferred::Deferred;
-use super::drain::Finaliser;
+use super::drain::{Finaliser, PoolClosed};
 use super::error::{PanicPolicy, Panicked, RejectReason, message_of};
 use super::groups::{GroupRef, Groups, Kind, NONE};
 use super::here;
@@ -23,6 +23,7 @@ use super::label::Label;
 use super::limits::Limits;
 use super::loan::Loan;
 use super::mailbox::Mailbox;
+use super::network::Network;
 use super::posts::Posts;
 use super::signal::{Signal, SourceId};
 use super::source::{CLASSES, Class, Source, Ticket};
@@ -109,8 +110,15 @@ pub(crate) struct Core<W> {
     /// Work was given to the lanes during this update.
     pub(crate) submitted: Cell<bool>,
     pub(crate) finalisers: RefCell<VecDeque<Finaliser<W>>>,
+    /// What closes the pools of databases, after everybody who could use them.
+    pub(crate) closers: RefCell<VecDeque<Finaliser<W>>>,
+    /// What they found.
+    pub(crate) closed_pools: RefCell<Vec<PoolClosed>>,
     /// Tasks that wait for a drain to begin.
     pub(crate) drain_waiters: RefCell<Slab<Waker>>,
+    pub(crate) network: Network,
+    /// How many operations there have been: a task receives one message in each.
+    pub(crate) operation: Cell<u64>,
 }
 
 pub(crate) struct Settings {
@@ -179,7 +187,11 @@ impl<W: 'static> Core<W> {
             inline,
             submitted: Cell::new(false),
             finalisers: RefCell::default(),
+            closers: RefCell::default(),
+            closed_pools: RefCell::default(),
             drain_waiters: RefCell::default(),
+            network: Network::default(),
+            operation: Cell::new(0),
         };
         let own: [(Class, Rc<dyn Source<W>>); 4] = [
             (Class::Tasks, core.tasks.clone()),
@@ -329,12 +341,14 @@ impl<W> Core<W> {
     }
 
     /// Wakes a waker that belongs to the operation that runs; a task of ours that waits for it is resumed at once, as a
-    /// part of the same operation.
+    /// part of the same operation. What that wakes in turn is for the next update: a task may wake itself for ever.
     pub(crate) fn wake_now(self: &Rc<Self>, waker: Waker) {
         let floor = here::woken_count();
         waker.wake();
-        while let Some(task) = here::take_woken_above(floor) {
-            self.tasks.poll(self, task);
+        for _ in floor..here::woken_count() {
+            if let Some(task) = here::take_woken_above(floor) {
+                self.tasks.poll(self, task);
+            }
         }
     }
 
@@ -376,6 +390,13 @@ impl<W> Core<W> {
         count
     }
 
+    /// Has a source looked at in the next update: something that it has is wanted again.
+    #[cfg(feature = "tcp")]
+    pub(crate) fn resume(&self, place: SourceId) {
+        self.network.resumed.borrow_mut().push(place);
+        self.fresh.set(true);
+    }
+
     /// Joins a group, if there is one.
     pub(crate) fn join(
         &self,
@@ -414,6 +435,7 @@ impl<W> Core<W> {
     pub(crate) fn end(&self) {
         self.state.set(State::Ended);
         self.finalisers.borrow_mut().clear();
+        self.closers.borrow_mut().clear();
         for (_, node) in self.sources() {
             node.source.end();
         }

@@ -164,7 +164,7 @@ impl<W: 'static> Cx<W> {
         })
     }
 
-    fn spawn_as<F, Fut>(
+    pub(crate) fn spawn_as<F, Fut>(
         &self,
         label: Label,
         background: bool,

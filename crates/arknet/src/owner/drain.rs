@@ -11,6 +11,7 @@ use super::cx::Cx;
 use super::label::Label;
 use super::missed;
 use super::tasks::TaskFuture;
+use crate::pool::PoolReport;
 
 /// Kinds of abandoned operations that a report lists; the rest are in its total.
 const LISTED: usize = 1024;
@@ -43,6 +44,16 @@ pub struct Abandoned {
     pub count: usize,
 }
 
+/// The end of a database's pool.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct PoolClosed {
+    /// The name of the database.
+    pub database: &'static str,
+    /// What its pool found when it was closed.
+    pub report: PoolReport,
+}
+
 /// What a drain did.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
@@ -59,10 +70,43 @@ pub struct DrainReport {
     pub cancelled: usize,
     /// Finalisers that ran to their end.
     pub finalised: usize,
+    /// What was found when the pools of databases were closed, in the order in which they were made. One that the deadline
+    /// came before is not here.
+    pub pools: Vec<PoolClosed>,
+    /// How the sessions of the network ended.
+    pub sessions: SessionsReport,
     /// Tasks of the lanes that were cut.
     pub forced: usize,
     /// How long it took.
     pub took: Duration,
+}
+
+/// How the sessions of an owner's endpoints ended in a drain.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct SessionsReport {
+    /// Those that had handed over all they were sent, and ended with both sides' agreement.
+    pub closed: usize,
+    /// Those that were cut near the deadline, or had failed by then.
+    pub forced: usize,
+    /// Messages that sessions had accepted and could not hand over, over the endpoints' whole lives.
+    pub dropped_messages: u64,
+    /// Bytes of those.
+    pub dropped_bytes: u64,
+}
+
+#[cfg(feature = "tcp")]
+impl SessionsReport {
+    pub(crate) fn add(&mut self, report: &crate::endpoint::ShutdownReport) {
+        self.closed = self.closed.saturating_add(report.closed);
+        self.forced = self
+            .forced
+            .saturating_add(report.forced.saturating_add(report.stuck));
+        self.dropped_messages = self
+            .dropped_messages
+            .saturating_add(report.dropped_messages);
+        self.dropped_bytes = self.dropped_bytes.saturating_add(report.dropped_bytes);
+    }
 }
 
 impl DrainReport {
@@ -88,6 +132,12 @@ impl DrainReport {
 /// A finaliser that has not run.
 pub(crate) struct Finaliser<W> {
     pub(crate) label: Label,
+    /// It ends this endpoint.
+    #[cfg_attr(
+        not(feature = "tcp"),
+        allow(dead_code, reason = "there are no endpoints without it")
+    )]
+    pub(crate) endpoint: Option<u64>,
     begin: Box<dyn FnOnce() -> TaskFuture>,
     _world: std::marker::PhantomData<fn(&mut W)>,
 }
@@ -105,8 +155,18 @@ impl<W: 'static> Finaliser<W> {
         };
         Self {
             label,
+            endpoint: None,
             begin: Box::new(move || Box::pin(finaliser(cx))),
             _world: std::marker::PhantomData,
+        }
+    }
+
+    /// The same for this endpoint.
+    #[cfg(feature = "tcp")]
+    pub(crate) fn of(self, endpoint: u64) -> Self {
+        Self {
+            endpoint: Some(endpoint),
+            ..self
         }
     }
 

@@ -9,6 +9,12 @@ pub struct Limits {
     pub posts: usize,
     /// Bytes of payloads that wait for the owner in one source. Default 64 MiB.
     pub bytes: usize,
+    /// Messages of one session of the network that wait for the owner; its socket is not read while there are as many.
+    /// Default 1,024, which is what a connection's inbox holds.
+    pub inbox_events: usize,
+    /// Bytes of those, each counted with 8 more. Default 256 KiB. Where the messages of all sessions of an endpoint are as
+    /// large as [`bytes`](Self::bytes), each session has room for one only.
+    pub inbox_bytes: usize,
     /// Operations of one service that are under way or whose result has not been delivered. Default 65,536.
     pub in_flight: usize,
     /// Operations of one service that run at once on each of its lanes. Default 1,024: more would wait in the
@@ -34,6 +40,8 @@ impl Default for Limits {
         Self {
             posts: 1 << 16,
             bytes: 64 << 20,
+            inbox_events: 1 << 10,
+            inbox_bytes: 256 << 10,
             in_flight: 1 << 16,
             concurrency: 1 << 10,
             tasks: 1 << 20,

@@ -39,13 +39,20 @@
 //! | is a tokio program | [`Owner::ready`] |
 
 mod agent;
+mod answer;
 mod blocking;
 mod budget;
 mod builder;
 mod cadence;
 mod call;
 mod core;
+#[cfg_attr(
+    not(feature = "tcp"),
+    allow(dead_code, reason = "only endpoints have something to hold back")
+)]
+mod corks;
 mod cx;
+mod database;
 mod deferred;
 mod desk;
 mod dispatch;
@@ -63,9 +70,13 @@ mod limits;
 mod loan;
 mod mailbox;
 mod missed;
-
+#[cfg(feature = "tcp")]
+pub mod net;
+mod network;
 mod park;
 mod posts;
+#[cfg(feature = "redis")]
+mod redis;
 mod replay;
 mod service;
 mod signal;
@@ -76,13 +87,15 @@ mod timers;
 mod turn;
 mod update;
 
+pub use answer::Answer;
 pub use budget::{Budget, EndedBy, Reentry, UpdateReport};
 pub use builder::{Builder, Io, ServiceOptions};
 pub use cadence::{Cadence, Next, RunReport, Tick};
 pub use call::Call;
 pub use cx::Cx;
+pub use database::{Client, Database, Request};
 pub use dispatch::Ordered;
-pub use drain::{Abandoned, Deadline, DrainReport, Drained};
+pub use drain::{Abandoned, Deadline, DrainReport, Drained, PoolClosed, SessionsReport};
 pub use error::{Ended, FromLost, Lost, OwnerError, PanicPolicy, Panicked, RejectReason, Rejected};
 pub use group::{Group, GroupJoin};
 pub use groups::GroupReport;

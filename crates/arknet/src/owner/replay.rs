@@ -72,6 +72,7 @@ pub(crate) fn take<W>(
             });
         };
         core.recorder.borrow_mut().advance();
+        core.operation.set(core.operation.get() + 1);
         node.source.deliver(core);
         node.source.settle();
         turn::account(core, usize::from(next.class), &node, 1, now);

@@ -119,10 +119,8 @@ where
     where
         F: FnOnce(&mut W, Out) + 'static,
     {
-        self.submit(operation, self.cx.group, Label::here(), || {
-            Then::Call(Box::new(then))
-        })?;
-        Ok(())
+        let bytes = self.core.weight_of(&operation);
+        self.send_with(operation, bytes, |operation| operation, Label::here(), then)
     }
 
     /// Submits an operation at the first poll, as soon as there is room for it, and waits for its result, in a task.
@@ -130,7 +128,11 @@ where
     /// Dropping this future is what [`OnCancel`] says.
     #[track_caller]
     pub fn call(&self, operation: Op) -> Call<W, Op, Out> {
-        Call::new(self.clone(), operation, Label::here())
+        self.call_as(operation, Label::here())
+    }
+
+    pub(crate) fn call_as(&self, operation: Op, label: Label) -> Call<W, Op, Out> {
+        Call::new(self.clone(), operation, label)
     }
 
     /// As [`call`](Self::call), submitted now.
@@ -140,11 +142,38 @@ where
     /// As [`send`](Self::send).
     #[track_caller]
     pub fn try_call(&self, operation: Op) -> Result<Call<W, Op, Out>, Rejected<Op>> {
-        let ticket = self.submit(operation, None, Label::here(), || Then::Wait {
+        let bytes = self.core.weight_of(&operation);
+        self.try_call_with(operation, bytes, |operation| operation, Label::here())
+    }
+
+    /// As [`try_call`](Self::try_call), of what `make` makes of `seed` once there is room for it.
+    pub(crate) fn try_call_with<S>(
+        &self,
+        seed: S,
+        bytes: usize,
+        make: impl FnOnce(S) -> Op,
+        label: Label,
+    ) -> Result<Call<W, Op, Out>, Rejected<S>> {
+        let then = || Then::Wait {
             waker: None,
             output: None,
-        })?;
-        Ok(Call::sent(self.clone(), ticket, Label::here()))
+        };
+        let ticket = self.submit_with(seed, bytes, make, None, label, then)?;
+        Ok(Call::sent(self.clone(), ticket, label))
+    }
+
+    /// As [`send`](Self::send), of what `make` makes of `seed` once there is room for it.
+    pub(crate) fn send_with<S>(
+        &self,
+        seed: S,
+        bytes: usize,
+        make: impl FnOnce(S) -> Op,
+        label: Label,
+        then: impl FnOnce(&mut W, Out) + 'static,
+    ) -> Result<(), Rejected<S>> {
+        let then = || Then::Call(Box::new(then) as Callback<W, Out>);
+        self.submit_with(seed, bytes, make, self.cx.group, label, then)?;
+        Ok(())
     }
 
     /// How many operations are under way or wait to be delivered.
@@ -159,19 +188,46 @@ where
         label: Label,
         then: impl FnOnce() -> Then<W, Out>,
     ) -> Result<Ticket, Rejected<Op>> {
-        if let Err(reason) = self.cx.check_open() {
-            self.cx.core.count_rejection();
-            return Err(Rejected::new(operation, reason));
-        }
-        self.core.submit(
-            &self.cx.core,
-            operation,
-            self.key,
-            self.on_cancel,
+        let bytes = self.core.weight_of(&operation);
+        self.submit_with(operation, bytes, |operation| operation, group, label, then)
+    }
+
+    fn submit_with<S>(
+        &self,
+        seed: S,
+        bytes: usize,
+        make: impl FnOnce(S) -> Op,
+        group: Option<GroupRef>,
+        label: Label,
+        then: impl FnOnce() -> Then<W, Out>,
+    ) -> Result<Ticket, Rejected<S>> {
+        let core = &*self.cx.core;
+        let admitted = self
+            .cx
+            .check_open()
+            .and_then(|()| self.core.admit(core, bytes, group));
+        let (ticket, member) = match admitted {
+            Ok(admitted) => admitted,
+            Err(reason) => {
+                core.count_rejection();
+                return Err(Rejected::new(seed, reason));
+            }
+        };
+        let serial = self.core.serial.get();
+        self.core.serial.set(serial + 1);
+        self.core.insert(Slot {
+            generation: ticket.generation,
+            serial,
+            key: self.key,
+            on_cancel: self.on_cancel,
             group,
+            member,
             label,
-            then,
-        )
+            bytes,
+            then: then(),
+        });
+        self.core.give_out(core, ticket, self.key, make(seed));
+        Ok(ticket)
     }
 
     pub(crate) fn inner(&self) -> &Rc<ServiceCore<W, Op, Out>> {
@@ -205,6 +261,7 @@ struct Slot<W, Out> {
     group: Option<GroupRef>,
     member: u32,
     label: Label,
+    bytes: usize,
     then: Then<W, Out>,
 }
 
@@ -214,7 +271,11 @@ pub(crate) struct ServiceCore<W, Op, Out> {
     class: Class,
     place: u32,
     most: usize,
+    most_bytes: usize,
+    weigh: fn(&Op) -> usize,
     dispatch: Box<dyn Dispatch<Op>>,
+    /// Of the operations in the slots.
+    bytes: Cell<usize>,
     slots: RefCell<Slab<Slot<W, Out>>>,
     ready: RefCell<VecDeque<Completion<Out>>>,
     mailbox: Arc<Mailbox<Completion<Out>>>,
@@ -227,10 +288,20 @@ pub(crate) struct ServiceCore<W, Op, Out> {
     replayed: Cell<bool>,
 }
 
+/// Those who wait for room, first come first served.
 #[derive(Default)]
 struct Waiters {
-    queue: VecDeque<(u64, Waker)>,
+    /// By number. One without a waker has been told to look.
+    queue: VecDeque<(u64, Option<Waker>)>,
     next: u64,
+}
+
+impl Waiters {
+    fn place_of(&self, number: u64) -> Option<usize> {
+        self.queue
+            .binary_search_by_key(&number, |(number, _)| *number)
+            .ok()
+    }
 }
 
 /// What a service is made of.
@@ -239,6 +310,9 @@ pub(crate) struct ServiceParts<Op, Out> {
     pub(crate) class: Class,
     pub(crate) place: u32,
     pub(crate) most: usize,
+    /// Bytes of operations that are under way, as `weigh` says.
+    pub(crate) most_bytes: usize,
+    pub(crate) weigh: fn(&Op) -> usize,
     pub(crate) dispatch: Box<dyn Dispatch<Op>>,
     pub(crate) mailbox: Arc<Mailbox<Completion<Out>>>,
     pub(crate) codec: Option<Codec<Out>>,
@@ -252,6 +326,8 @@ impl<W, Op, Out> ServiceCore<W, Op, Out> {
             class,
             place,
             most,
+            most_bytes,
+            weigh,
             dispatch,
             mailbox,
             codec,
@@ -262,7 +338,10 @@ impl<W, Op, Out> ServiceCore<W, Op, Out> {
             class,
             place,
             most,
+            most_bytes,
+            weigh,
             dispatch,
+            bytes: Cell::new(0),
             slots: RefCell::default(),
             ready: RefCell::default(),
             mailbox,
@@ -277,43 +356,11 @@ impl<W, Op, Out> ServiceCore<W, Op, Out> {
 }
 
 impl<W, Op, Out: FromLost> ServiceCore<W, Op, Out> {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one call site below the builder methods"
-    )]
-    fn submit(
-        &self,
-        core: &Core<W>,
-        operation: Op,
-        key: Option<u64>,
-        on_cancel: OnCancel,
-        group: Option<GroupRef>,
-        label: Label,
-        then: impl FnOnce() -> Then<W, Out>,
-    ) -> Result<Ticket, Rejected<Op>> {
-        let ticket = match self.reserve(core, group) {
-            Ok((ticket, member)) => {
-                let serial = self.serial.get();
-                self.serial.set(serial + 1);
-                self.slots.borrow_mut().insert(Slot {
-                    generation: ticket.generation,
-                    serial,
-                    key,
-                    on_cancel,
-                    group,
-                    member,
-                    label,
-                    then: then(),
-                });
-                ticket
-            }
-            Err(reason) => {
-                core.count_rejection();
-                return Err(Rejected::new(operation, reason));
-            }
-        };
+    /// Has an operation done whose slot is there.
+    #[inline]
+    fn give_out(&self, core: &Core<W>, ticket: Ticket, key: Option<u64>, operation: Op) {
         if self.replayed.get() && self.codec.is_some() {
-            return Ok(ticket);
+            return;
         }
         core.submitted.set(true);
         let job = Job {
@@ -325,12 +372,16 @@ impl<W, Op, Out: FromLost> ServiceCore<W, Op, Out> {
             let mut lost = vec![Completion::new(ticket, Out::from_lost(Lost::Ended), 0)];
             self.mailbox.post_reserved(&mut lost, 0);
         }
-        Ok(ticket)
     }
+}
 
-    fn reserve(
+impl<W, Op, Out> ServiceCore<W, Op, Out> {
+    /// A slot for an operation of so many bytes, and its place in the group.
+    #[inline]
+    fn admit(
         &self,
         core: &Core<W>,
+        bytes: usize,
         group: Option<GroupRef>,
     ) -> Result<(Ticket, u32), RejectReason> {
         let slots = self.slots.borrow_mut();
@@ -341,6 +392,12 @@ impl<W, Op, Out: FromLost> ServiceCore<W, Op, Out> {
         if slots.len() >= self.most {
             return Err(full);
         }
+        if !self.has_bytes(bytes) {
+            return Err(RejectReason::Bytes {
+                most: self.most_bytes,
+                of: self.name,
+            });
+        }
         let slot = u32::try_from(slots.vacant_key()).map_err(|_| full)?;
         let generation = self.generation.get().wrapping_add(1);
         self.generation.set(generation);
@@ -348,11 +405,31 @@ impl<W, Op, Out: FromLost> ServiceCore<W, Op, Out> {
         let member = core.join(group, self.place, ticket)?;
         Ok((ticket, member))
     }
-}
 
-impl<W, Op, Out> ServiceCore<W, Op, Out> {
-    pub(crate) fn has_room(&self) -> bool {
-        self.slots.borrow().len() < self.most
+    fn insert(&self, slot: Slot<W, Out>) {
+        self.bytes.set(self.bytes.get().saturating_add(slot.bytes));
+        self.slots.borrow_mut().insert(slot);
+    }
+
+    fn take_out(&self, slots: &mut Slab<Slot<W, Out>>, ticket: Ticket) -> Option<Slot<W, Out>> {
+        let slot = slots.try_remove(ticket.slot as usize)?;
+        self.bytes.set(self.bytes.get().saturating_sub(slot.bytes));
+        Some(slot)
+    }
+
+    #[inline]
+    pub(crate) fn weight_of(&self, operation: &Op) -> usize {
+        (self.weigh)(operation)
+    }
+
+    /// One operation always has room, whatever its size.
+    fn has_bytes(&self, bytes: usize) -> bool {
+        let held = self.bytes.get();
+        held == 0 || held.saturating_add(bytes) <= self.most_bytes
+    }
+
+    pub(crate) fn has_room_for(&self, bytes: usize) -> bool {
+        self.slots.borrow().len() < self.most && self.has_bytes(bytes)
     }
 
     /// Whether the queue of those that wait for room is empty.
@@ -360,46 +437,73 @@ impl<W, Op, Out> ServiceCore<W, Op, Out> {
         self.waiters.borrow().queue.is_empty()
     }
 
-    /// Waits for room; the number is for [`leave`](Self::leave_queue).
+    /// Waits for room; the number is for [`poll_turn`](Self::poll_turn).
     pub(crate) fn queue(&self, waker: Waker) -> u64 {
         let mut waiters = self.waiters.borrow_mut();
         let number = waiters.next;
         waiters.next += 1;
-        waiters.queue.push_back((number, waker));
+        waiters.queue.push_back((number, Some(waker)));
         number
     }
 
-    /// Whether it waits still; its waker is brought up to date.
-    pub(crate) fn is_queued(&self, number: u64, waker: &Waker) -> bool {
+    /// Whether it is the turn of this waiter, and there is room for so many bytes: then it waits no longer. Otherwise its
+    /// waker is kept.
+    pub(crate) fn poll_turn(&self, number: u64, waker: &Waker, bytes: usize) -> bool {
         let mut waiters = self.waiters.borrow_mut();
-        let Ok(at) = waiters
-            .queue
-            .binary_search_by_key(&number, |(number, _)| *number)
-        else {
-            return false;
-        };
-        if let Some((_, known)) = waiters.queue.get_mut(at)
-            && !known.will_wake(waker)
-        {
-            *known = waker.clone();
+        match waiters.place_of(number) {
+            // Nobody overtakes: who was told later may be polled earlier.
+            Some(0) if self.has_room_for(bytes) => {
+                waiters.queue.pop_front();
+                return true;
+            }
+            Some(place) => {
+                if let Some((_, known)) = waiters.queue.get_mut(place)
+                    && !known.as_ref().is_some_and(|known| known.will_wake(waker))
+                {
+                    *known = Some(waker.clone());
+                }
+            }
+            None => {}
         }
-        true
+        false
     }
 
-    /// Waits no longer. Whoever was told that there is room, and does not use it, passes that on.
+    /// One waits no longer: whether there is more room, the first of the others sees.
+    pub(crate) fn pass_on(&self) {
+        let mut waiters = self.waiters.borrow_mut();
+        let first = waiters.queue.front_mut();
+        let waker = first.and_then(|(_, waker)| waker.take());
+        drop(waiters);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Gives up a place in the queue.
     pub(crate) fn leave_queue(&self, number: u64) {
         let mut waiters = self.waiters.borrow_mut();
-        match waiters
-            .queue
-            .binary_search_by_key(&number, |(number, _)| *number)
-        {
-            Ok(at) => drop(waiters.queue.remove(at)),
-            Err(_) => {
-                let next = waiters.queue.pop_front();
-                drop(waiters);
-                if let Some((_, waker)) = next {
-                    waker.wake();
-                }
+        let left = waiters
+            .place_of(number)
+            .and_then(|place| waiters.queue.remove(place));
+        drop(waiters);
+        drop(left);
+        self.pass_on();
+    }
+
+    /// There is room for so many more: they are told to look, all at once, so that they need no update each.
+    fn tell_waiters(&self, count: usize) {
+        let (mut place, mut left) = (0, count);
+        while left > 0 {
+            let mut waiters = self.waiters.borrow_mut();
+            let Some((_, waker)) = waiters.queue.get_mut(place) else {
+                return;
+            };
+            let waker = waker.take();
+            drop(waiters);
+            place += 1;
+            if let Some(waker) = waker {
+                left -= 1;
+                waker.wake();
             }
         }
     }
@@ -417,7 +521,7 @@ impl<W, Op, Out> ServiceCore<W, Op, Out> {
             return None;
         };
         if let Some(output) = output.take() {
-            slots.try_remove(ticket.slot as usize);
+            self.take_out(&mut slots, ticket);
             return Some(Some(output));
         }
         if !known.as_ref().is_some_and(|known| known.will_wake(waker)) {
@@ -445,7 +549,7 @@ impl<W, Op, Out> ServiceCore<W, Op, Out> {
                 ..
             }
         ) {
-            slots.try_remove(ticket.slot as usize);
+            self.take_out(&mut slots, ticket);
         } else if on_cancel == OnCancel::Withdraw {
             self.dispatch.withdraw(key, ticket);
         }
@@ -484,7 +588,7 @@ impl<W, Op, Out> ServiceCore<W, Op, Out> {
             }
             return;
         }
-        let Some(slot) = slots.try_remove(ticket.slot as usize) else {
+        let Some(slot) = self.take_out(&mut slots, ticket) else {
             return;
         };
         drop(slots);
@@ -544,13 +648,8 @@ impl<W, Op, Out> Source<W> for ServiceCore<W, Op, Out> {
     fn settle(&self) {
         let (count, bytes) = self.delivered.take();
         self.mailbox.release(count, bytes);
-        // As many as have found room; each that does not use it passes that on.
-        for _ in 0..count {
-            let next = self.waiters.borrow_mut().queue.pop_front();
-            match next {
-                Some((_, waker)) => waker.wake(),
-                None => break,
-            }
+        if count > 0 {
+            self.tell_waiters(count);
         }
     }
 

@@ -47,6 +47,11 @@ pub(crate) trait Source<W> {
     /// Delivers the first of the ready queue, if there is one. It may turn out to concern nobody any more.
     fn deliver(&self, core: &Rc<Core<W>>) -> bool;
 
+    /// What it had counted as ready, and is no longer, since nobody wants it now; asked after each visit.
+    fn withdraw(&self) -> usize {
+        0
+    }
+
     /// A visit is over: gives back the room of what was delivered.
     fn settle(&self) {}
 

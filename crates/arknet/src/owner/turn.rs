@@ -195,6 +195,7 @@ impl<W> Turn<'_, W> {
             node.source.settle();
             left -= ran;
             self.account(class, &node, ran);
+            withdraw(self.core, &node);
             // To the end of the ring, also where the budget has ended the visit: others were waiting.
             if node.source.ready() > 0 {
                 ring.borrow_mut().push_back(place);
@@ -216,6 +217,7 @@ impl<W> Turn<'_, W> {
     fn visit(&mut self, node: &Node<W>, quantum: u32) -> (u32, Option<EndedBy>) {
         let mut ran = 0;
         while ran < quantum {
+            self.core.operation.set(self.core.operation.get() + 1);
             if !node.source.deliver(self.core) {
                 break;
             }
@@ -269,6 +271,26 @@ pub(crate) fn account<W>(core: &Core<W>, class: usize, node: &Node<W>, ran: usiz
     }
 }
 
+/// What nobody wants any more waits no longer; the newest are the first to go.
+fn withdraw<W>(core: &Core<W>, node: &Node<W>) {
+    let mut left = node.source.withdraw();
+    if left == 0 {
+        return;
+    }
+    core.waiting.set(core.waiting.get().saturating_sub(left));
+    let mut batches = node.batches.borrow_mut();
+    while left > 0
+        && let Some((count, _)) = batches.back_mut()
+    {
+        let part = left.min(*count);
+        *count -= part;
+        left -= part;
+        if *count == 0 {
+            batches.pop_back();
+        }
+    }
+}
+
 pub(crate) fn nanos_of<W>(core: &Core<W>, now: Instant) -> u64 {
     let since = now.saturating_duration_since(core.began);
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
@@ -286,6 +308,14 @@ pub(crate) fn take_in<W>(core: &Rc<Core<W>>, scratch: &mut Vec<SourceId>, now: I
     if core.fresh.take() {
         list(core, TASKS, now);
         list(core, DEFERRED, now);
+        let mut resumed = std::mem::take(&mut *core.network.resumed.borrow_mut());
+        for place in resumed.drain(..) {
+            list(core, place, now);
+        }
+        // Nothing of the application ran meanwhile but drops, whose sources came behind.
+        let mut since = core.network.resumed.borrow_mut();
+        resumed.append(&mut since);
+        *since = resumed;
     }
     if core.next_timer.get().is_some_and(|next| next <= now) {
         list(core, TIMERS, now);

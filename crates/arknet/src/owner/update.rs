@@ -138,8 +138,11 @@ impl<W: 'static> Owner<W> {
             core.clock.set(clock);
         }
         let now = core.clock.get();
+        let held = core.network.corks.hold();
         let report = turn::take(core, world, now, budget, &mut self.scratch)?;
-        if core.inline && core.submitted.replace(false) {
+        drop(held);
+        let handed = core.network.corks.take_handed();
+        if core.inline && (core.submitted.replace(false) | handed) {
             // What was submitted just now goes out at once, and not in the next update.
             self.poll_lanes()?;
         }
@@ -212,7 +215,11 @@ impl<W: 'static> Owner<W> {
                 update,
             };
             report.ticks += 1;
-            if each(world, &tick) == Next::Stop {
+            // What it sends leaves together, too.
+            let held = self.cx.core.network.corks.hold();
+            let next = each(world, &tick);
+            drop(held);
+            if next == Next::Stop {
                 self.cx.core.signal.set_hook(Hook::None);
                 return Ok(report);
             }
@@ -347,6 +354,7 @@ impl<W: 'static> Owner<W> {
         let began = crate::io::now();
         let core = self.cx.core.clone();
         let done_before = core.counters.ran_in_all();
+        core.network.drains_until.set(Some(until));
         let mut report = DrainReport {
             cancelled: drain::begin(&core),
             ..DrainReport::default()
@@ -362,6 +370,7 @@ impl<W: 'static> Owner<W> {
             }
             if drain::unfinished(&core) == 0 {
                 let next = core.finalisers.borrow_mut().pop_front();
+                let closer = || core.closers.borrow_mut().pop_front();
                 match next {
                     Some(finaliser) => {
                         if finaliser.start(&core) {
@@ -369,6 +378,8 @@ impl<W: 'static> Owner<W> {
                         }
                         continue;
                     }
+                    // Nobody uses them any more.
+                    None if closer().is_some_and(|closer| closer.start(&core)) => continue,
                     None => {
                         report.finished = true;
                         break;
@@ -390,7 +401,9 @@ impl<W: 'static> Owner<W> {
         for finaliser in core.finalisers.borrow().iter() {
             report.abandon("finalisers", Some(finaliser.label), 1);
         }
+        report.pools = core.closed_pools.take();
         core.counters.abandoned.set(report.abandoned_count as u64);
+        report.sessions = core.network.report();
         report.done = core.counters.ran_in_all().saturating_sub(done_before);
         let lanes = core.lanes.borrow().clone();
         core.end();
@@ -400,6 +413,9 @@ impl<W: 'static> Owner<W> {
             let left = until.saturating_duration_since(crate::io::now());
             let ended = lanes.block_on(lanes.shutdown(left.max(LANES_GRACE)))?;
             report.forced = ended.tasks_left;
+            if core.inline {
+                lanes.end_owned();
+            }
         }
         report.took = crate::io::now().saturating_duration_since(began);
         self.drained = Some(report.clone());
@@ -410,7 +426,13 @@ impl<W: 'static> Owner<W> {
 impl<W> Drop for Owner<W> {
     fn drop(&mut self) {
         if self.cx.core.state.get() != State::Ended {
-            self.cx.core.end();
+            let core = &self.cx.core;
+            let inline = core.lanes.borrow().clone().filter(|_| core.inline);
+            core.end();
+            // Nobody polls them any more. Tasks of sockets hold the lanes, so that both would stay.
+            if let Some(lanes) = inline {
+                lanes.end_owned();
+            }
         }
     }
 }

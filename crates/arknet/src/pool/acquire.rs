@@ -69,6 +69,9 @@ impl<'a, M: Manager> Acquire<'a, M> {
         let old = state.sleep(waiter, sleeper);
         self.stage = Stage::Waiting(waiter, deadline);
         self.pool.settle(state);
+        if again.is_none() {
+            self.pool.meters.waits.add(1);
+        }
         drop(old);
         Ok(())
     }
@@ -96,6 +99,7 @@ impl<'a, M: Manager> Acquire<'a, M> {
         self.stage = Stage::Ended;
         // It may not have been used, where somebody else had this polled.
         let waker = state.forget(waiter);
+        state.count();
         drop(state);
         drop(waker);
         let held = match lent {
@@ -103,7 +107,10 @@ impl<'a, M: Manager> Acquire<'a, M> {
             Err(refusal) => return Poll::Ready(Err(refusal)),
         };
         match self.pool.check(held, coarse_now()) {
-            Some(lease) => Poll::Ready(Ok(lease)),
+            Some(lease) => {
+                self.pool.note_wait(self.within, deadline);
+                Poll::Ready(Ok(lease))
+            }
             None => match self.queue(cx, Some(deadline)) {
                 Ok(()) => Poll::Pending,
                 Err(refusal) => Poll::Ready(Err(refusal)),
@@ -192,7 +199,10 @@ impl<M: Manager> Call<M> {
         match turn {
             Turn::Refused(refusal) => self.refuse(refusal),
             Turn::Waiting | Turn::Lent(_) => match self.pool.check(held, coarse_now()) {
-                Some(lease) => self.deliver(Ok(lease)),
+                Some(lease) => {
+                    self.pool.note_wait(self.within, deadline);
+                    self.deliver(Ok(lease));
+                }
                 None => self.queue(deadline, true),
             },
         }
@@ -209,6 +219,9 @@ impl<M: Manager> Call<M> {
                 let sleeper = Sleeper::Callback(callback, self.within, deadline);
                 let old = state.sleep(waiter, sleeper);
                 self.pool.settle(state);
+                if !again {
+                    self.pool.meters.waits.add(1);
+                }
                 drop(old);
             }
             (Ok(_), None) => {}

@@ -19,7 +19,7 @@ use arknet_proto::reconnect::Backoff;
 #[derive(Clone, Copy, Debug)]
 pub struct PoolConfig {
     pub(super) engine: EngineConfig,
-    pub(super) acquire: Duration,
+    pub(crate) acquire: Duration,
     pub(super) connect: Duration,
 }
 
@@ -96,6 +96,19 @@ impl PoolConfig {
     #[must_use]
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.engine.backoff = backoff;
+        self
+    }
+
+    /// How many connections there are at most.
+    #[cfg(feature = "owner")]
+    pub(crate) fn most(&self) -> usize {
+        self.engine.max
+    }
+
+    /// With room in the queue for so many acquires at least.
+    #[cfg(feature = "owner")]
+    pub(crate) fn queue_of_at_least(mut self, acquires: usize) -> Self {
+        self.engine.queue = self.engine.queue.max(acquires);
         self
     }
 }

@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::time::Duration;
 
+use crate::error::Blame;
+
 /// Why an acquire got no connection.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -53,6 +55,20 @@ impl<E: Error> AcquireError<E> {
         matches!(self, Self::Timeout { .. })
     }
 
+    /// Whom it blames: the caller where there are more acquires than the pool is made for, the network where no
+    /// connection could be made.
+    pub fn blame(&self) -> Blame {
+        match self {
+            Self::QueueFull { .. } | Self::NoneIdle => Blame::Caller,
+            Self::Timeout { connect, .. } => match connect {
+                None => Blame::Caller,
+                Some(ConnectFailure::Error(_) | ConnectFailure::Timeout { .. }) => Blame::Network,
+                Some(ConnectFailure::Panicked) => Blame::Bug,
+            },
+            Self::Closed => Blame::Network,
+        }
+    }
+
     /// Whether the pool is closed.
     pub fn is_closed(&self) -> bool {
         matches!(self, Self::Closed)
@@ -71,5 +87,23 @@ fn because<E: Error>(connect: &Option<ConnectFailure<E>>) -> String {
     match connect {
         Some(failure) => format!(", the last attempt to make one failed: {failure}"),
         None => ", all are in use".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_blames_who_has_brought_it_about() {
+        let timeout = |connect| AcquireError::<std::fmt::Error>::Timeout {
+            within: Duration::from_secs(1),
+            connect,
+        };
+        assert_eq!(timeout(None).blame(), Blame::Caller);
+        let failed = ConnectFailure::Error(std::fmt::Error);
+        assert_eq!(timeout(Some(failed)).blame(), Blame::Network);
+        let panicked = ConnectFailure::Panicked;
+        assert_eq!(timeout(Some(panicked)).blame(), Blame::Bug);
     }
 }

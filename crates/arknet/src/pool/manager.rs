@@ -28,6 +28,12 @@ pub trait Manager: Send + Sync + 'static {
     /// a sign of trouble, or the connection was idle for long: a second is long.
     fn is_reusable(&self, connection: &mut Self::Connection, idle: Duration) -> bool;
 
+    /// What the metrics of the feature `metrics` call the pool: the value of their label `pool`. The default is the
+    /// manager's type.
+    fn name(&self) -> String {
+        std::any::type_name::<Self>().to_owned()
+    }
+
     /// Ends a connection in good order, on a lane. It is dropped if that takes longer than a second.
     fn farewell(&self, connection: Self::Connection) -> impl Future<Output = ()> + Send;
 }

@@ -47,6 +47,7 @@ mod errands;
 mod error;
 mod lease;
 mod manager;
+mod meters;
 mod shared;
 mod stats;
 
@@ -134,6 +135,12 @@ impl<M: Manager> Pool<M> {
     /// Whether the pool was closed.
     pub fn is_closed(&self) -> bool {
         self.shared.is_closed()
+    }
+
+    /// What was given to [`new`](Self::new).
+    #[cfg(all(feature = "owner", feature = "redis"))]
+    pub(crate) fn config(&self) -> &PoolConfig {
+        self.shared.config()
     }
 
     /// What was given to [`new`](Self::new).

@@ -15,6 +15,7 @@ use tokio::sync::Notify;
 
 use super::acquire::{Call, Callback};
 use super::errands::{self, Errand};
+use super::meters::{Meters, Tallies};
 use super::{AcquireError, ConnectFailure, Lease, Manager, PoolConfig, PoolReport, PoolStats};
 use crate::io::{coarse_now, now};
 use crate::lanes::{Lanes, Tenant, drop_contained, lock};
@@ -37,6 +38,7 @@ pub(super) struct Shared<M: Manager> {
     /// Clones of the pool.
     handles: AtomicUsize,
     state: Mutex<State<M>>,
+    pub(super) meters: Meters,
     /// The pool was closed, or has become empty after that.
     closing: Notify,
 }
@@ -53,6 +55,7 @@ pub(super) struct State<M: Manager> {
     /// When all should be over.
     close_by: Option<Instant>,
     lanes_ended: bool,
+    tallies: Tallies,
 }
 
 /// Who waits.
@@ -85,14 +88,18 @@ impl<M: Manager> Shared<M> {
         config: PoolConfig,
         lanes: &Lanes,
     ) -> Result<Arc<Self>, ConfigError> {
+        let engine = Engine::new(config.engine, now())?;
+        let name = manager.name();
+        let labels = [("pool", name.as_str())];
         let state = State {
-            engine: Engine::new(config.engine, now())?,
+            engine,
             connections: Vec::new(),
             sleepers: Vec::new(),
             failure: None,
             alarm: None,
             close_by: None,
             lanes_ended: false,
+            tallies: Tallies::new(&labels),
         };
         let shared = Arc::new_cyclic(|me: &Weak<Self>| Self {
             me: me.clone(),
@@ -101,6 +108,7 @@ impl<M: Manager> Shared<M> {
             lanes: lanes.clone(),
             handles: AtomicUsize::new(1),
             state: Mutex::new(state),
+            meters: Meters::new(&labels),
             closing: Notify::new(),
         });
         let tenant: Weak<dyn Tenant> = shared.me.clone();
@@ -195,7 +203,8 @@ impl<M: Manager> Shared<M> {
             self.manager.reset(&mut held.connection)
         }));
         match reset {
-            Ok(super::Reset::Clean | super::Reset::Sent) => {}
+            Ok(super::Reset::Clean) => {}
+            Ok(super::Reset::Sent) => self.meters.resets.add(1),
             Ok(super::Reset::Discard) => return self.discard(held),
             Err(_) => {
                 tracing::error!("a pool's manager panicked in a reset");
@@ -223,7 +232,8 @@ impl<M: Manager> Shared<M> {
 
     /// Does what the engine wants done, which is mostly nothing.
     #[inline]
-    pub(super) fn settle<'a>(&'a self, state: MutexGuard<'a, State<M>>) {
+    pub(super) fn settle<'a>(&'a self, mut state: MutexGuard<'a, State<M>>) {
+        state.count();
         if !state.is_settled() || state.engine.is_closed() {
             self.act(state);
         }
@@ -237,6 +247,7 @@ impl<M: Manager> Shared<M> {
             self.perform(step);
             state = self.lock();
         }
+        state.count();
         let drained = state.engine.is_drained();
         drop(state);
         if drained {
@@ -295,6 +306,14 @@ impl<M: Manager> Shared<M> {
             }
         };
         self.settle(state);
+    }
+
+    /// An acquire that had to wait has its connection.
+    pub(super) fn note_wait(&self, within: Duration, deadline: Instant) {
+        self.meters.wait.record(|| {
+            let began = deadline.checked_sub(within);
+            began.map_or(within, |began| now().saturating_duration_since(began))
+        });
     }
 
     /// What a refusal is to its caller.
@@ -417,6 +436,12 @@ impl<M: Manager> Tenant for Shared<M> {
 }
 
 impl<M: Manager> State<M> {
+    /// Tells the recorder what has changed.
+    #[inline]
+    pub(super) fn count(&mut self) {
+        self.tallies.follow(&self.engine);
+    }
+
     /// Whether nothing is to be done.
     #[inline]
     fn is_settled(&self) -> bool {

@@ -27,6 +27,15 @@ pub(super) struct Bounds {
     pub(super) overflow: Overflow,
 }
 
+/// What has become of an item.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Pushed {
+    /// Somebody takes items still.
+    pub(super) going_on: bool,
+    /// Items, it or others, that there was no room for.
+    pub(super) dropped: usize,
+}
+
 /// What a consumer gets.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum Next<T> {
@@ -90,19 +99,19 @@ impl<T> Backlog<T> {
         }
     }
 
-    /// Appends an item of so many bytes, or deals with it as the policy says. Says whether anybody still takes items.
-    pub(super) fn push(&self, item: T, bytes: usize) -> bool {
+    /// Appends an item of so many bytes, or deals with it as the policy says.
+    pub(super) fn push(&self, item: T, bytes: usize) -> Pushed {
         let mut inner = lock(&self.inner);
         if inner.ended {
-            return false;
+            return Pushed::default();
         }
-        let going_on = inner.admit(item, bytes);
+        let pushed = inner.admit(item, bytes);
         let consumer = inner.consumer.take();
         drop(inner);
         if let Some(consumer) = consumer {
             consumer.wake();
         }
-        going_on
+        pushed
     }
 
     /// Takes the next item; `None` is the end.
@@ -154,20 +163,23 @@ impl<T> Inner<T> {
             || (self.items.len() < self.bounds.items && self.bytes + bytes <= self.bounds.bytes)
     }
 
-    fn admit(&mut self, item: T, bytes: usize) -> bool {
+    fn admit(&mut self, item: T, bytes: usize) -> Pushed {
+        let mut pushed = Pushed {
+            going_on: true,
+            dropped: 0,
+        };
         while !self.has_room(bytes) {
             match self.bounds.overflow {
                 Overflow::DropOldest => self.drop_oldest(),
-                Overflow::DropNewest => {
+                Overflow::DropNewest | Overflow::Disconnect => {
                     self.missed += 1;
-                    return true;
-                }
-                Overflow::Disconnect => {
-                    self.missed += 1;
-                    self.ended = true;
-                    return false;
+                    self.ended = self.bounds.overflow == Overflow::Disconnect;
+                    pushed.dropped += 1;
+                    pushed.going_on = !self.ended;
+                    return pushed;
                 }
             }
+            pushed.dropped += 1;
         }
         self.bytes += bytes;
         self.items.push_back(Entry {
@@ -175,7 +187,7 @@ impl<T> Inner<T> {
             bytes,
             missed: std::mem::take(&mut self.missed),
         });
-        true
+        pushed
     }
 
     fn drop_oldest(&mut self) {
@@ -232,7 +244,7 @@ mod tests {
     fn the_oldest_make_room_and_their_place_says_so() {
         let backlog = backlog(Overflow::DropOldest);
         for item in 0..5 {
-            assert!(backlog.push(item, 1));
+            assert!(backlog.push(item, 1).going_on);
         }
         let taken = drain(&backlog).0;
         let expected = [Next::Missed(2), Next::Item(2), Next::Item(3), Next::Item(4)];
@@ -243,21 +255,21 @@ mod tests {
     fn the_newest_are_dropped_and_their_place_says_so() {
         let backlog = backlog(Overflow::DropNewest);
         for item in 0..5 {
-            assert!(backlog.push(item, 1));
+            assert!(backlog.push(item, 1).going_on);
         }
         let taken = drain(&backlog).0;
         let expected = [Next::Item(0), Next::Item(1), Next::Item(2), Next::Missed(2)];
         assert_eq!(taken, expected);
-        assert!(backlog.push(9, 1));
+        assert!(backlog.push(9, 1).going_on);
         assert_eq!(drain(&backlog).0, [Next::Item(9)]);
     }
 
     #[test]
     fn a_queue_that_disconnects_gives_what_it_has_and_ends() {
         let backlog = backlog(Overflow::Disconnect);
-        assert!(backlog.push(0, 29));
-        assert!(!backlog.push(1, 2));
-        assert!(!backlog.push(2, 1));
+        assert!(backlog.push(0, 29).going_on);
+        assert!(!backlog.push(1, 2).going_on);
+        assert!(!backlog.push(2, 1).going_on);
         let expected = vec![Next::Item(0), Next::Missed(1)];
         assert_eq!(drain(&backlog), (expected, true));
     }
@@ -265,8 +277,8 @@ mod tests {
     #[test]
     fn bytes_are_bounded_but_one_item_fits_always() {
         let backlog = backlog(Overflow::DropOldest);
-        assert!(backlog.push(0, 100));
-        assert!(backlog.push(1, 100));
+        assert!(backlog.push(0, 100).going_on);
+        assert!(backlog.push(1, 100).going_on);
         assert_eq!(drain(&backlog).0, [Next::Missed(1), Next::Item(1)]);
     }
 }

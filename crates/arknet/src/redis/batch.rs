@@ -29,6 +29,12 @@ pub trait Batch: Send + sealed::Sealed {
     /// What they do to their connection, all together.
     fn effects(&self) -> Effects;
 
+    /// Whether it begins with a `MULTI`, without which the rest must not be carried out.
+    #[inline]
+    fn is_atomic(&self) -> bool {
+        false
+    }
+
     /// The name of the command, or of what several are, for errors and spans.
     fn name(&self) -> &str;
 
@@ -38,6 +44,11 @@ pub trait Batch: Send + sealed::Sealed {
 
     /// Decodes what came.
     fn finish(self, answers: Answers<'_>) -> Self::Output;
+
+    /// What comes of a batch of so many [`requests`](Self::requests) that has been lost together with its answers.
+    fn unanswered(requests: usize, error: &Error) -> Self::Output
+    where
+        Self: Sized;
 }
 
 /// A batch that a shared connection takes too.
@@ -100,6 +111,12 @@ impl<'a> Answers<'a> {
     #[inline]
     pub(crate) fn asked(&self) -> usize {
         self.asked
+    }
+
+    /// How many bytes the replies have.
+    #[cfg(feature = "owner")]
+    pub(crate) fn bytes(&self) -> usize {
+        self.frames.iter().map(ExactSizeIterator::len).sum()
     }
 
     /// The answer to the next request. An error reply is a reply.
@@ -176,6 +193,10 @@ impl<T: FromReply + Send> Batch for Command<T> {
     fn finish(self, mut answers: Answers<'_>) -> Self::Output {
         answers.decode(self.encoded().name())
     }
+
+    fn unanswered(_: usize, error: &Error) -> Self::Output {
+        Err(error.clone())
+    }
 }
 
 impl<T: FromReply + Send> Shareable for Command<T> {}
@@ -217,5 +238,9 @@ impl<T: FromReply + Send> Batch for LeaseCommand<T> {
     #[inline]
     fn finish(self, answers: Answers<'_>) -> Self::Output {
         self.into_command().finish(answers)
+    }
+
+    fn unanswered(_: usize, error: &Error) -> Self::Output {
+        Err(error.clone())
     }
 }

@@ -12,6 +12,7 @@ mod incoming;
 mod ledger;
 mod open;
 mod outgoing;
+mod probe;
 mod pushes;
 mod report;
 mod run;
@@ -35,6 +36,7 @@ pub use self::scan::Scan;
 pub use self::stats::Stats;
 
 use self::driver::{Last, drive};
+use self::finish::Callback;
 use self::shared::{Phase, Shared};
 use super::backlog::Overflow;
 use super::batch::{Batch, Shareable};
@@ -154,7 +156,16 @@ impl Client {
         F: FnOnce(B::Output) + Send + 'static,
     {
         shareable(&batch)?;
-        self.shared.submit_with(batch, self.within, function)
+        let callback = Callback {
+            within: self.within,
+            batch,
+            function,
+        };
+        if callback.batch.is_atomic() && !self.shared.accepts_multi() {
+            return probe::submit_with(&self.shared, callback);
+        }
+        let submitted = self.shared.submit_with(callback);
+        submitted.map_err(|(error, _)| error)
     }
 
     /// Runs a script: by its SHA-1, and with its text once more where the server says that it does not have it and has
@@ -284,6 +295,11 @@ impl Tenant for Shared {
     fn end(&self, deadline: Instant) {
         self.close(deadline);
     }
+}
+
+/// What is left of a limit.
+fn left(until: Option<Instant>) -> Option<Duration> {
+    until.map(|until| until.saturating_duration_since(link::now()))
 }
 
 /// Whether a shared connection takes a batch. Typed commands that it does not take do not compile; this is for those

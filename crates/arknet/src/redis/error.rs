@@ -20,7 +20,8 @@ pub enum ErrorKind {
     Connect,
     /// TLS refused the server, or the server refused us.
     Tls,
-    /// The server does not accept the user or the password, or wants one.
+    /// The server does not accept the user or the password, or wants one (`NOAUTH`, `WRONGPASS`), or does not permit the
+    /// user what was asked for (`NOPERM`): at the login and later.
     Auth,
     /// The server refused something else that a connection begins with.
     Handshake,
@@ -115,6 +116,16 @@ pub enum Error {
         /// What the server said.
         source: Arc<ServerError>,
     },
+    /// The server refused the `MULTI` of what was to be carried out as a whole, and may have carried out what came behind
+    /// it, each command by itself. It happens only where it has accepted one on the same connection before: an
+    /// administrator has taken the right to it away meanwhile.
+    #[error(
+        "redis refused MULTI, and may have carried out what was behind it, but not as a whole: {source}"
+    )]
+    NotAtomic {
+        /// What the server said.
+        source: Arc<ServerError>,
+    },
     /// The server broke the protocol, or a limit of what it may send. The connection is closed.
     #[error("reply of redis at {address}: {source}")]
     Protocol {
@@ -192,7 +203,12 @@ impl Error {
             Self::Tls { .. } => ErrorKind::Tls,
             Self::Auth { .. } => ErrorKind::Auth,
             Self::Handshake { .. } => ErrorKind::Handshake,
-            Self::Server { .. } => ErrorKind::Server,
+            Self::Server { source, .. } | Self::NotAtomic { source } => {
+                match is_about_rights(source) {
+                    true => ErrorKind::Auth,
+                    false => ErrorKind::Server,
+                }
+            }
             Self::Protocol { .. } => ErrorKind::Protocol,
             Self::Decode { .. } => ErrorKind::Decode,
             Self::Timeout { .. } => ErrorKind::Timeout,
@@ -226,6 +242,7 @@ impl Error {
             Self::Protocol { outcome, .. }
             | Self::Timeout { outcome, .. }
             | Self::Lost { outcome, .. } => *outcome,
+            Self::NotAtomic { .. } => Outcome::Unknown,
             _ => Outcome::NotSent,
         }
     }
@@ -243,7 +260,7 @@ impl Error {
     /// What the server said, if it answered with an error.
     pub fn server(&self) -> Option<&ServerError> {
         match self {
-            Self::Server { source, .. } => Some(source),
+            Self::Server { source, .. } | Self::NotAtomic { source } => Some(source),
             Self::Auth { error, .. } => Some(error),
             Self::Handshake { source, .. } => source.server(),
             _ => None,
@@ -282,9 +299,33 @@ impl Error {
     }
 }
 
+/// Whether an error reply is about who asks, not about what is asked for.
+fn is_about_rights(error: &ServerError) -> bool {
+    matches!(error.code(), "NOAUTH" | "WRONGPASS" | "NOPERM")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refusal_of_the_user_is_of_one_kind_whenever_it_comes() {
+        for said in [
+            "NOAUTH Authentication required.",
+            "WRONGPASS no",
+            "NOPERM no",
+        ] {
+            let refused = DecodeError::Server(ServerError::new(said.as_bytes()));
+            let error = Error::from_decode("GET", refused);
+            assert_eq!(
+                (error.kind(), error.outcome()),
+                (ErrorKind::Auth, Outcome::Replied)
+            );
+            assert_eq!(error.blame(), Blame::Caller);
+        }
+        let refused = DecodeError::Server(ServerError::new(b"ERR no such key"));
+        assert_eq!(Error::from_decode("GET", refused).kind(), ErrorKind::Server);
+    }
 
     #[test]
     fn an_error_is_small_enough_to_be_returned_with_every_result() {

@@ -43,12 +43,15 @@ pub use self::config::{Config, TlsMode};
 pub use self::error::{Doing, Error, ErrorKind};
 pub use self::lease::Lease;
 pub use self::node::ResetPolicy;
+#[cfg(feature = "owner")]
+pub(crate) use self::parcel::Parcel;
 pub use self::pipeline::{Atomic, Named, Pipeline, Replies, pipeline};
 pub use self::pool::{Pool, PoolStats};
 pub use self::subscriber::{
     GapReason, Subscriber, SubscriberConfig, SubscriberEvent, SubscriberHandle,
 };
 pub use self::transaction::{Commit, Transaction};
+pub use crate::link::{Address, InvalidAddress, ToAddress};
 pub use arknet_proto::reconnect::{Backoff, ReconnectPolicy};
 pub use arknet_proto::redis::exchange::{Protocol, SubscriptionKind};
 
@@ -61,7 +64,10 @@ mod config;
 mod connection;
 mod error;
 mod lease;
+mod meters;
 mod node;
+#[cfg(feature = "owner")]
+mod parcel;
 mod pipeline;
 mod pool;
 mod storage;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use arknet_proto::redis::exchange::{HandshakeError, Login, ResetError, ResetFlight, Speaks};
 use arknet_proto::redis::{ProtocolError, ReplyLimits};
 
+use super::meters::{Access, Meters};
 use super::{Config, Error};
 use crate::error::Outcome;
 use crate::link::{Address, DialError, Dialer, Place, RuntimeEnded, TransportError};
@@ -36,6 +37,7 @@ pub(super) struct Node {
     pub(super) connect_timeout: Duration,
     pub(super) request_timeout: Option<Duration>,
     pub(super) policy: ResetPolicy,
+    pub(super) meters: Meters,
     dialer: Dialer,
     flights: [ResetFlight; 2],
     /// The server has said that it does not know `RESET`.
@@ -47,7 +49,7 @@ impl Node {
     /// # Errors
     ///
     /// [`Error::Config`] for what cannot work.
-    pub(super) fn new(config: &Config, policy: ResetPolicy) -> Result<Self, Error> {
+    pub(super) fn new(config: &Config, access: Access, policy: ResetPolicy) -> Result<Self, Error> {
         let flight = |speaks| ResetFlight::new(&config.login, speaks);
         Ok(Self {
             address: Arc::new(config.address.clone()),
@@ -56,6 +58,7 @@ impl Node {
             connect_timeout: config.connect_timeout,
             request_timeout: config.request_timeout,
             policy,
+            meters: Meters::new(access, &config.address.to_string()),
             dialer: config.dialer(Place::Anywhere)?,
             flights: [flight(Speaks::Resp2), flight(Speaks::Resp3)],
             lacks_reset: AtomicBool::new(false),

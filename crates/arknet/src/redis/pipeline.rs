@@ -212,6 +212,10 @@ impl<T: Replies> Batch for Pipeline<T> {
     fn finish(self, mut answers: Answers<'_>) -> Self::Output {
         T::take(&self, &mut answers)
     }
+
+    fn unanswered(requests: usize, error: &Error) -> Self::Output {
+        T::lost(requests, error)
+    }
 }
 
 impl<T: Replies> Shareable for Pipeline<T> {}

@@ -6,9 +6,12 @@ mod manager;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+#[cfg(feature = "owner")]
+use std::time::Instant;
 
 use self::manager::RedisManager;
 use super::connection::Limit;
+use super::meters::Access;
 use super::node::Node;
 use super::{Answers, Batch, Config, Doing, Error, Lease, ResetPolicy};
 use crate::error::Outcome;
@@ -80,7 +83,7 @@ impl Pool {
         policy: ResetPolicy,
         lanes: &Lanes,
     ) -> Result<Self, Error> {
-        let node = Arc::new(Node::new(&config, policy)?);
+        let node = Arc::new(Node::new(&config, Access::Lease, policy)?);
         // The connection's own limit comes first, and says what it was doing.
         let pool = pool.connect_timeout(node.connect_timeout.saturating_add(GRACE));
         let pool = pool::Pool::new(RedisManager::new(node, lanes.clone()), pool, lanes);
@@ -142,6 +145,53 @@ impl Pool {
         match acquire::acquire(&self.pool, within).await {
             Ok(mut lease) => lease.run_until(batch, Limit { within, until }).await,
             Err(error) => batch.finish(Answers::failed(&error)),
+        }
+    }
+
+    /// As [`run`](Self::run), of what has been waiting since `asked`, which counts.
+    #[cfg(feature = "owner")]
+    pub(crate) async fn run_asked<B: Batch>(&self, batch: B, asked: Instant) -> B::Output {
+        let own = self.pool.manager().node().request_timeout;
+        let within = own.unwrap_or(self.pool.config().acquire);
+        let waited = link::now().saturating_duration_since(asked);
+        let acquired = if waited < within {
+            acquire::acquire(&self.pool, Some(within.saturating_sub(waited))).await
+        } else {
+            Err(Error::Timeout {
+                doing: Doing::Acquire,
+                within,
+                outcome: Outcome::NotSent,
+            })
+        };
+        match acquired {
+            Ok(mut lease) => {
+                // Not a moment by which it has to be done: what blocks has its own time in addition.
+                let waited = link::now().saturating_duration_since(asked);
+                let within = own.map(|own| own.saturating_sub(waited));
+                let limit = Limit {
+                    within,
+                    until: None,
+                };
+                lease.run_until(batch, limit).await
+            }
+            Err(error) => batch.finish(Answers::failed(&error)),
+        }
+    }
+
+    /// How many connections there are at most.
+    #[cfg(feature = "owner")]
+    pub(crate) fn most(&self) -> usize {
+        self.pool.config().most()
+    }
+
+    /// The error of a request that was lost on its way, between the caller and the connection.
+    #[cfg(feature = "owner")]
+    pub(crate) fn loss(&self) -> impl Fn(std::io::Error, Outcome) -> Error + 'static {
+        let node = self.pool.manager().node().clone();
+        move |source, outcome| Error::Lost {
+            address: node.address.clone(),
+            source: Arc::new(source),
+            outcome,
         }
     }
 

@@ -1,12 +1,16 @@
 //! Changing several keys together, if nobody else has changed them.
 
 pub(super) mod atomic;
+pub(super) mod probe;
 
 use arknet_proto::redis::{Effects, ToArg};
 
 use self::atomic::Atomic;
 use super::command::Command;
 use super::{Batch, Error, Lease};
+
+/// What everything atomic begins with.
+pub(super) const MULTI: &str = "MULTI";
 
 /// A transaction on a lease, from [`Lease::transaction`]: keys are watched, read, and then changed all together by
 /// [`commit`](Self::commit), unless somebody else has changed one of them since it was watched.

@@ -136,7 +136,7 @@ impl Client {
         Self::start_style(lanes, address, &config, Tasks(run))
     }
 
-    fn start_style(
+    pub(crate) fn start_style(
         lanes: &Lanes,
         address: impl ToAddress,
         config: &ClientConfig,

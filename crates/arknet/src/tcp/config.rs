@@ -211,6 +211,14 @@ macro_rules! common_settings {
     };
 }
 
+/// By what sends and connections are admitted.
+#[cfg(feature = "owner")]
+pub(crate) struct Admission {
+    pub(crate) framing: Framing,
+    pub(crate) send: SendLimits,
+    pub(crate) connections: usize,
+}
+
 /// How a server accepts and what its sessions may do.
 #[derive(Clone)]
 pub struct ServerConfig {
@@ -290,6 +298,16 @@ impl ServerConfig {
     pub fn tls(mut self, tls: crate::tls::ServerConfig) -> Self {
         self.tls = Some(tls);
         self
+    }
+
+    /// What is to be known of it elsewhere.
+    #[cfg(feature = "owner")]
+    pub(crate) fn admission(&self) -> Admission {
+        Admission {
+            framing: self.common.framing.clone(),
+            send: self.common.send,
+            connections: self.connections,
+        }
     }
 
     pub(super) fn setup(&self) -> Result<ServerSetup, Error> {
@@ -381,6 +399,16 @@ impl ClientConfig {
     pub fn tls_with_name(mut self, tls: crate::tls::ClientConfig, name: impl Into<String>) -> Self {
         self.tls = Some((tls, Some(name.into())));
         self
+    }
+
+    /// What is to be known of it elsewhere.
+    #[cfg(feature = "owner")]
+    pub(crate) fn admission(&self) -> Admission {
+        Admission {
+            framing: self.common.framing.clone(),
+            send: self.common.send,
+            connections: 1,
+        }
     }
 
     pub(super) fn setup(&self) -> Result<ClientSetup, Error> {

@@ -26,6 +26,8 @@ mod dial;
 mod server;
 
 pub use client::{Client, connect};
+#[cfg(feature = "owner")]
+pub(crate) use config::Admission;
 pub use config::{ClientConfig, Keepalive, ServerConfig};
 pub use server::Server;
 

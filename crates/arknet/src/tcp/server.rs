@@ -116,7 +116,7 @@ impl Server {
         Self::start_style(lanes, address, &config, Tasks(serve))
     }
 
-    fn start_style(
+    pub(crate) fn start_style(
         lanes: &Lanes,
         address: impl ToAddress,
         config: &ServerConfig,

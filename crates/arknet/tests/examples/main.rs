@@ -20,6 +20,28 @@ macro_rules! examples {
     )*};
 }
 
+/// The same for one that can do with a server of Redis or without one.
+#[cfg(all(feature = "owner", feature = "redis"))]
+#[path = "../../examples/arena/main.rs"]
+#[allow(dead_code, reason = "its main function is not run")]
+mod arena;
+
+#[cfg(all(feature = "owner", feature = "redis"))]
+#[test]
+fn arena_shows_itself_with_players_in_memory() {
+    arena::demo(50).unwrap();
+}
+
+#[cfg(all(feature = "owner", feature = "redis"))]
+#[test]
+fn arena_shows_itself_with_players_in_redis() {
+    use arknet_testkit::servers::redis::{Options, RedisServer, Transport};
+    let server = arknet_testkit::need!(RedisServer::start(Options::default()));
+    arena::run(&server.url(Transport::Tcp), 50).unwrap();
+    let left = server.cli(&["DBSIZE"]).integer();
+    assert_eq!(left, 0, "an example leaves keys behind");
+}
+
 /// The same with the URL of a Redis server.
 macro_rules! redis_examples {
     ($($name:ident in $path:literal, $test:ident;)*) => {$(

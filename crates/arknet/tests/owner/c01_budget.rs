@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use arknet::owner::{Budget, EndedBy};
+use arknet::owner::{Budget, EndedBy, Lost};
 
 use crate::support::Stage;
 
@@ -22,6 +22,32 @@ fn a_task_that_wakes_itself_for_ever_ends_no_update_late() {
     }
     assert!(task.cancel());
     assert_eq!(stage.end(), 10);
+}
+
+#[test]
+fn a_task_that_wakes_itself_for_ever_once_it_has_its_result_ends_no_update_late() {
+    let mut stage = Stage::<u64>::inline();
+    let service = stage
+        .service("echo", async |n: u32| Ok::<_, Lost>(n))
+        .unwrap();
+    let task = stage
+        .spawn(async move |cx| {
+            service.call(1).await.unwrap();
+            loop {
+                cx.with(|polls| *polls += 1);
+                cx.yield_now().await;
+            }
+        })
+        .unwrap();
+    stage.until(|polls| *polls > 0);
+    for polls in stage.world + 1..10 {
+        assert_eq!(stage.update().ran, 1);
+        assert_eq!(stage.world, polls);
+    }
+    assert!(task.cancel());
+    drop(task);
+    let _ = stage.update();
+    stage.end();
 }
 
 #[test]

@@ -32,4 +32,6 @@ mod c19_sight;
 mod cadence;
 mod cost;
 mod explorer;
+#[cfg(feature = "tcp")]
+mod net;
 mod support;

@@ -87,6 +87,17 @@ impl<W: 'static> Stage<W> {
         self.world
     }
 
+    /// As [`end_with_work_left`](Self::end_with_work_left), with so much heap more.
+    #[cfg(feature = "tcp")]
+    pub(crate) fn check(mut self, heap: u64) {
+        drop(self.owner.take());
+        let slack = Slack {
+            heap,
+            ..Slack::default()
+        };
+        self.before.assert_no_leaks_beyond(PATIENCE, slack);
+    }
+
     /// As [`end`](Self::end), for a test that leaves tasks and the like for the owner to drop.
     pub(crate) fn end_with_work_left(mut self) -> W {
         drop(self.owner.take());

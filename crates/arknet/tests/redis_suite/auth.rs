@@ -104,7 +104,7 @@ fn what_a_user_may_not_do_is_told_as_such() {
         let config = Config::from_url(&server.url_as(cell.transport, "reader", "r")).unwrap();
         let host = Host::with(configure(config, server, cell), server.clone(), cell);
         let error = host.run(cmd::<()>("SET").arg("k").arg("v")).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Server);
+        assert_eq!(error.kind(), ErrorKind::Auth);
         assert_eq!(error.server().unwrap().code(), "NOPERM");
         assert_eq!(
             host.run(cmd::<Option<String>>("GET").arg("k")).unwrap(),

@@ -58,5 +58,7 @@ mod idle_memory;
 mod pool_leases;
 #[cfg(feature = "redis")]
 mod redis_client;
+#[cfg(feature = "redis")]
+mod redis_lease;
 mod stories;
 mod ten_thousand;

@@ -81,7 +81,12 @@ impl Decoder {
     #[inline(always)]
     pub fn decode(&mut self, buffered: &[u8]) -> Result<Option<Frame>, FramingError> {
         let step = match &self.framing {
-            Framing::LengthPrefix => length_prefix::decode(buffered, self.limit)?,
+            Framing::LengthPrefix => {
+                if let Some(frame) = length_prefix::whole(buffered, self.limit) {
+                    return Ok(Some(frame));
+                }
+                length_prefix::decode(buffered, self.limit)?
+            }
             Framing::Raw => raw::decode(buffered, self.limit),
             _ => self.decode_other(buffered)?,
         };

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use arknet_proto::redis::ProtocolError;
+use arknet_proto::redis::exchange::{Beat, Heartbeat};
+use arknet_proto::redis::{Command, ProtocolError};
 
 use super::finish::{Lost, with_scratch};
 use super::incoming::Incoming;
@@ -19,6 +20,7 @@ use super::ledger::{Ready, Ticket, Unasked};
 use super::open::Opened;
 use super::outgoing::Outgoing;
 use super::shared::{Shared, State};
+use super::slot::Owner;
 use crate::lanes;
 use crate::link::{self, Deadline, Transport, TransportError};
 
@@ -31,6 +33,9 @@ const TICK: Duration = Duration::from_millis(1);
 /// A server that owes a reply whose deadline has passed is given as much time again, and no less than this, before it
 /// counts as gone.
 const GRACE: Duration = Duration::from_secs(1);
+
+/// How long a server that was asked whether it is there may take to answer where requests have no limit.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The same without a limit for requests: the connection is not given up because of them.
 const NEVER: Duration = Duration::from_secs(3600);
@@ -82,6 +87,10 @@ pub(super) struct Connection<'a> {
     /// Something has arrived since `heard_at` was noted.
     heard: bool,
     heard_at: Instant,
+    /// Whether the server is asked, while nothing else happens, if it is there.
+    heartbeat: Option<Heartbeat>,
+    /// When the heartbeat wants to be looked at.
+    beat: Option<Instant>,
     /// The batch that waits has waited for one turn already.
     coalesced: bool,
     read_only: bool,
@@ -91,6 +100,8 @@ impl<'a> Connection<'a> {
     pub(super) fn new(shared: &'a Shared, opened: Opened) -> Self {
         let now = link::now();
         let timeout = shared.config.request_timeout;
+        let interval = shared.config.ping_interval;
+        let patience = timeout.unwrap_or(PATIENCE);
         Self {
             shared,
             transport: opened.transport,
@@ -104,6 +115,8 @@ impl<'a> Connection<'a> {
             grace: timeout.map_or(NEVER, |timeout| timeout.max(GRACE)),
             heard: false,
             heard_at: now,
+            heartbeat: interval.map(|interval| Heartbeat::new(interval, patience, now)),
+            beat: interval.map(|interval| now + interval),
             coalesced: false,
             read_only: false,
         }
@@ -134,8 +147,12 @@ impl<'a> Connection<'a> {
     fn turn(&mut self, cx: &mut Context<'_>) -> Result<(), End> {
         self.read(cx)?;
         self.write(cx)?;
-        while self.timer.poll(cx, self.alarm).is_ready() {
-            self.look_at_the_clock()?;
+        while self
+            .timer
+            .poll(cx, earlier(self.alarm, self.beat))
+            .is_ready()
+        {
+            self.look_at_the_clock(cx)?;
         }
         Ok(())
     }
@@ -152,6 +169,7 @@ impl<'a> Connection<'a> {
                 return Err(lost(io::ErrorKind::UnexpectedEof, "the server hung up"));
             }
             self.heard = true;
+            self.shared.node.meters.received.add(count);
             self.incoming.note_read(count);
             self.complete()?;
         }
@@ -164,6 +182,10 @@ impl<'a> Connection<'a> {
     fn complete(&mut self) -> Result<(), End> {
         while let Some(scanned) = self.incoming.scan().map_err(broken)? {
             self.read_only |= scanned.read_only;
+            self.shared.node.meters.errors.add(scanned.errors);
+            if scanned.refuses_multi {
+                self.shared.forget_multi();
+            }
             let delivered = self.deliver();
             self.push();
             self.incoming.settle();
@@ -181,19 +203,22 @@ impl<'a> Connection<'a> {
     #[inline]
     fn deliver(&mut self) -> Result<(), Unasked> {
         let wave = self.incoming.wave();
+        self.shared.node.meters.replies.add(wave.frames.len());
         let mut state = self.shared.lock();
         state.counts.replies += wave.frames.len() as u64;
         state.ledger.deliver(&wave, &mut self.ready)
     }
 
     fn push(&mut self) {
-        let mut count = 0;
+        let (mut count, mut dropped) = (0, 0);
         for push in self.incoming.pushes() {
-            self.shared.receivers.push(push);
+            dropped += self.shared.receivers.push(push);
             count += 1;
         }
         if count > 0 {
-            self.shared.lock().counts.pushes += count;
+            self.shared.lock().counts.pushes += count as u64;
+            self.shared.node.meters.pushes.add(count);
+            self.shared.node.meters.dropped.add(dropped);
         }
     }
 
@@ -218,7 +243,11 @@ impl<'a> Connection<'a> {
 
     #[inline]
     fn flush(&mut self, cx: &mut Context<'_>) -> Result<bool, End> {
-        match self.transport.poll_flush(cx, &mut self.outgoing) {
+        let before = self.outgoing.written();
+        let flushed = self.transport.poll_flush(cx, &mut self.outgoing);
+        let written = self.outgoing.written() - before;
+        self.shared.node.meters.sent.add(written as usize);
+        match flushed {
             Poll::Ready(flushed) => {
                 flushed?;
                 Ok(true)
@@ -268,31 +297,62 @@ impl<'a> Connection<'a> {
     }
 
     #[cold]
-    fn look_at_the_clock(&mut self) -> Result<(), End> {
+    fn look_at_the_clock(&mut self, cx: &Context<'_>) -> Result<(), End> {
         let now = link::now();
         let mut state = self.shared.lock();
         let expired = state.ledger.expire(now, false, &mut self.ready);
         state.counts.timed_out += expired.requests as u64;
+        self.shared.node.meters.timeouts.add(expired.requests);
         if std::mem::take(&mut self.heard) {
             self.heard_at = now;
+            if let Some(heartbeat) = &mut self.heartbeat {
+                heartbeat.handle_heard(now);
+            }
         }
         let gone_at = self.gone_at(&state);
         let next = earlier(expired.next, gone_at).map(|next| next.max(now + TICK));
         state.set_alarm(next);
         self.alarm = state.next_alarm();
         let cut = state.closing.is_some_and(|closing| closing <= now);
+        let silent = self.beat(now, &mut state, cx);
         drop(state);
         self.tell();
         if cut {
             return Err(End::Closed);
         }
-        if gone_at.is_some_and(|gone_at| gone_at <= now) {
+        if silent || gone_at.is_some_and(|gone_at| gone_at <= now) {
             return Err(lost(
                 io::ErrorKind::TimedOut,
                 "the server does not answer any more",
             ));
         }
         Ok(())
+    }
+
+    /// Asks a silent server whether it is there; says whether it has not answered in time.
+    fn beat(&mut self, now: Instant, state: &mut State, cx: &Context<'_>) -> bool {
+        let Some(heartbeat) = &mut self.heartbeat else {
+            return false;
+        };
+        let mut next = heartbeat.poll(now);
+        if next == Beat::Ask && state.ledger.batches() == 0 {
+            state.ledger.submit(1, None, |wire| {
+                Command::new("PING").encode_to(wire);
+                Owner::Nobody
+            });
+            cx.waker().wake_by_ref();
+            heartbeat.handle_asked(now);
+            next = heartbeat.poll(now);
+        }
+        let again = now + self.shared.config.ping_interval.unwrap_or(PATIENCE);
+        self.beat = Some(match next {
+            // That it was heard is noticed at the next look.
+            Beat::Wait(until) => until.min(again),
+            // What is in flight has its own deadline, or waits for as long as it takes.
+            Beat::Ask => again,
+            Beat::Gone => return true,
+        });
+        false
     }
 
     /// When the server counts as gone, as far as is known now.
@@ -313,6 +373,7 @@ impl<'a> Connection<'a> {
         let pending = &self.outgoing.bytes;
         let lost = state.ledger.lose(written, pending, &cause, &mut self.ready);
         state.counts.lost += lost as u64;
+        self.shared.node.meters.lost.add(lost);
         if matches!(end, End::Closed) {
             state.cut += lost;
         }

@@ -53,10 +53,12 @@ pub(super) async fn drive(last: Last) {
 }
 
 async fn run(shared: &Shared, opened: Opened) -> End {
+    shared.forget_multi();
     {
         let mut state = shared.lock();
         state.phase = Phase::Open;
         state.counts.connects += 1;
+        shared.node.meters.connects.add(1);
     }
     tracing::debug!("redis: connected");
     shared.changed.notify_waiters();
@@ -89,6 +91,7 @@ fn poll_idle(shared: &Shared, timer: &mut Deadline, cx: &mut Context<'_>) -> Pol
         let mut state = shared.lock();
         let expired = state.ledger.expire(now, true, &mut ready);
         state.counts.timed_out += expired.requests as u64;
+        shared.node.meters.timeouts.add(expired.requests);
         state.set_alarm(expired.next);
         let cut = state.closing.is_some_and(|closing| closing <= now);
         drop(state);
@@ -109,6 +112,7 @@ impl Shared {
         let mut ready = Ready::default();
         let mut state = self.lock();
         state.counts.failed_connects += 1;
+        self.node.meters.failed_connects.add(1);
         state.phase = Phase::Connecting(Some(error.clone()));
         if hopeless {
             state.ledger.fail_queued(&mut ready, unsent(error));
@@ -134,6 +138,7 @@ impl Last {
         let cut = state.ledger.lose(u64::MAX, &[], &Lost::Closed, &mut ready)
             + state.ledger.fail_queued(&mut ready, unsent(&reason));
         state.counts.lost += cut as u64;
+        self.0.node.meters.lost.add(cut);
         let cut = cut + std::mem::take(&mut state.cut);
         state.phase = Phase::Ended(reason);
         drop(state);

@@ -7,6 +7,7 @@ use arknet_proto::redis::{FrameKind, ProtocolError, ReplyLimits, Scanner};
 use bytes::{Buf, Bytes, BytesMut};
 
 use super::slot::{LARGE, Wave};
+use crate::redis::connection;
 
 /// What a read offers: much more than usual replies, so that a read comes back short and thereby proves the socket
 /// empty.
@@ -36,8 +37,12 @@ const FRAMES: usize = 256;
 pub(super) struct Scanned {
     /// There may be more.
     pub(super) full: bool,
+    /// Replies that are errors.
+    pub(super) errors: usize,
     /// A server that writes are not for has said so.
     pub(super) read_only: bool,
+    /// One of them may be the refusal of a `MULTI`.
+    pub(super) refuses_multi: bool,
 }
 
 /// See the [module](self).
@@ -153,6 +158,8 @@ impl Incoming {
         self.pushes.clear();
         self.large = false;
         let mut read_only = false;
+        let mut refuses_multi = false;
+        let mut errors = 0;
         let mut at = self.done;
         while self.replies.len() + self.pushes.len() < FRAMES {
             let rest = self.buffer.get(at..).unwrap_or_default();
@@ -168,6 +175,8 @@ impl Incoming {
             match frame.kind {
                 FrameKind::Reply => self.replies.push(range),
                 FrameKind::Error => {
+                    errors += 1;
+                    refuses_multi |= connection::refuses_multi(rest);
                     read_only |= rest.starts_with(b"-READONLY");
                     self.replies.push(range);
                 }
@@ -185,6 +194,8 @@ impl Incoming {
         }
         Ok(Some(Scanned {
             full: found == FRAMES,
+            errors,
+            refuses_multi,
             read_only,
         }))
     }

@@ -133,16 +133,22 @@ impl Receivers {
         Ok(Pushes { backlog })
     }
 
-    /// Gives a push to everyone. If nobody listens it costs nothing.
-    pub(super) fn push(&self, frame: &[u8]) {
+    /// Gives a push to everyone. If nobody listens it costs nothing. Says how many were dropped for want of room.
+    pub(super) fn push(&self, frame: &[u8]) -> usize {
         let mut all = lock(&self.all);
         let Some(all) = all.as_mut().filter(|all| !all.is_empty()) else {
-            return;
+            return 0;
         };
         let push = Push {
             frame: Bytes::copy_from_slice(frame),
         };
-        all.retain(|one| one.push(push.clone(), frame.len()));
+        let mut dropped = 0;
+        all.retain(|one| {
+            let pushed = one.push(push.clone(), frame.len());
+            dropped += pushed.dropped;
+            pushed.going_on
+        });
+        dropped
     }
 
     /// Nothing will come any more.

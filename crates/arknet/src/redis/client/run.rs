@@ -2,15 +2,18 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
-use std::time::Duration;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
 
 use super::finish::{finish, refuse, with_scratch};
 use super::ledger::Ticket;
-use super::shareable;
 use super::shared::Shared;
+use super::{left, shareable};
+use crate::error::Outcome;
+use crate::link;
 use crate::redis::batch::Batch;
 use crate::redis::error::Error;
+use crate::redis::transaction::probe::Probe;
 
 /// A request, by [`Client::run`](super::Client::run).
 ///
@@ -24,6 +27,12 @@ pub struct Run<'a, B: Batch> {
     batch: Option<B>,
     /// Since it was taken in.
     ticket: Option<Ticket>,
+    probing: Option<Probing>,
+}
+
+/// What is atomic waits for the reply to a [`Probe`], whose ticket it has until then.
+struct Probing {
+    until: Option<Instant>,
 }
 
 impl<'a, B: Batch> Run<'a, B> {
@@ -33,6 +42,7 @@ impl<'a, B: Batch> Run<'a, B> {
             within,
             batch: Some(batch),
             ticket: None,
+            probing: None,
         }
     }
 
@@ -42,8 +52,55 @@ impl<'a, B: Batch> Run<'a, B> {
             // Polled after it was done.
             return Poll::Pending;
         };
-        let taken_in =
-            shareable(batch).and_then(|()| self.shared.submit(batch, self.within, cx.waker()));
+        let taken_in = match shareable(batch) {
+            Ok(()) if batch.is_atomic() && !self.shared.accepts_multi() => return self.probe(cx),
+            Ok(()) => self.shared.submit(batch, self.within, cx.waker()),
+            Err(error) => Err(error),
+        };
+        match taken_in {
+            Ok(ticket) => {
+                self.ticket = Some(ticket);
+                Poll::Pending
+            }
+            Err(error) => self.refuse(&error),
+        }
+    }
+
+    /// Asks whether the server accepts a `MULTI`.
+    #[cold]
+    fn probe(&mut self, cx: &Context<'_>) -> Poll<B::Output> {
+        let until = self.within.map(link::after);
+        match self.shared.submit(&mut Probe, self.within, cx.waker()) {
+            Ok(ticket) => {
+                self.ticket = Some(ticket);
+                self.probing = Some(Probing { until });
+                Poll::Pending
+            }
+            Err(error) => self.refuse(&error),
+        }
+    }
+
+    #[cold]
+    fn fetch_probe(
+        &mut self,
+        cx: &Context<'_>,
+        ticket: Ticket,
+        until: Option<Instant>,
+    ) -> Poll<B::Output> {
+        let probed = with_scratch(|scratch| {
+            let failure = ready!(self.shared.poll_fetch(ticket, cx.waker(), scratch));
+            let around = self.shared.around(self.within);
+            Poll::Ready(finish(Probe, scratch, failure.as_ref(), around))
+        });
+        let probed = ready!(probed);
+        self.ticket = None;
+        self.probing = None;
+        let (Ok(()), Some(batch)) = (&probed, &mut self.batch) else {
+            let error = probed.err().unwrap_or(Error::Closed);
+            return self.refuse(&error.with_outcome(Outcome::NotSent));
+        };
+        self.shared.note_multi();
+        let taken_in = self.shared.submit(batch, left(until), cx.waker());
         match taken_in {
             Ok(ticket) => {
                 self.ticket = Some(ticket);
@@ -97,9 +154,13 @@ impl<B: Batch> Future for Run<'_, B> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<B::Output> {
         let this = self.get_mut();
-        match this.ticket {
-            None => this.start(cx),
-            Some(ticket) => this.fetch(cx, ticket),
+        match (this.ticket, &this.probing) {
+            (None, _) => this.start(cx),
+            (Some(ticket), None) => this.fetch(cx, ticket),
+            (Some(ticket), Some(probing)) => {
+                let until = probing.until;
+                this.fetch_probe(cx, ticket, until)
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a client's handles and its driver have in common: one lock, and what lies under it.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
@@ -18,6 +18,7 @@ use crate::link;
 use crate::redis::batch::Batch;
 use crate::redis::config::Config;
 use crate::redis::error::Error;
+use crate::redis::meters::Access;
 use crate::redis::node::{Node, ResetPolicy};
 
 /// Where the connection stands.
@@ -58,6 +59,8 @@ pub(super) struct Shared {
     pub(super) config: Config,
     /// Handles that can submit.
     handles: AtomicUsize,
+    /// The server has accepted a `MULTI` on the present connection.
+    accepts_multi: AtomicBool,
     /// The phase has changed.
     pub(super) changed: Notify,
     pub(super) receivers: Receivers,
@@ -81,9 +84,10 @@ impl Shared {
                 cut: 0,
                 report: None,
             }),
-            node: Node::new(&config, ResetPolicy::default())?,
+            node: Node::new(&config, Access::Shared, ResetPolicy::default())?,
             config,
             handles: AtomicUsize::new(1),
+            accepts_multi: AtomicBool::new(false),
             changed: Notify::new(),
             receivers: Receivers::default(),
         }))
@@ -118,29 +122,34 @@ impl Shared {
     }
 
     /// The same with a function that gets the output, on the connection's lane.
+    ///
+    /// # Errors
+    ///
+    /// Nothing of it was taken in; what was given comes back.
     pub(super) fn submit_with<B, F>(
         &self,
-        batch: B,
-        within: Option<Duration>,
-        function: F,
-    ) -> Result<(), Error>
+        callback: Callback<B, F>,
+    ) -> Result<(), (Error, Callback<B, F>)>
     where
         B: Batch + 'static,
         F: FnOnce(B::Output) + Send + 'static,
     {
+        let (batch, within) = (&callback.batch, callback.within);
         tracing::trace!(request = batch.name(), "redis: taken in");
         let size = (batch.requests(), batch.wire_len());
-        let mut callback = Box::new(Callback {
-            batch,
-            within,
-            function,
+        let mut callback = Some(Box::new(callback));
+        let taken_in = self.take_in(size, within, |wire| match callback.take() {
+            Some(mut callback) => {
+                callback.batch.encode(wire);
+                callback.batch.release();
+                Owner::Callback(callback)
+            }
+            None => Owner::Nobody,
         });
-        self.take_in(size, within, |wire| {
-            callback.batch.encode(wire);
-            callback.batch.release();
-            Owner::Callback(callback)
-        })?;
-        Ok(())
+        match (taken_in, callback) {
+            (Err(error), Some(callback)) => Err((error, *callback)),
+            _ => Ok(()),
+        }
     }
 
     #[inline]
@@ -163,6 +172,7 @@ impl Shared {
         state.counts.submitted += requests as u64;
         let driver = state.rouse(now, deadline);
         drop(state);
+        self.node.meters.requests.add(requests);
         if let Some(driver) = driver {
             driver.wake();
         }
@@ -194,6 +204,19 @@ impl Shared {
         let mut state = self.lock();
         state.counts.abandoned += 1;
         state.ledger.abandon(ticket);
+    }
+
+    /// Whether the server is known to accept a `MULTI`, without which nothing that is atomic is sent.
+    pub(super) fn accepts_multi(&self) -> bool {
+        self.accepts_multi.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn note_multi(&self) {
+        self.accepts_multi.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn forget_multi(&self) {
+        self.accepts_multi.store(false, Ordering::Relaxed);
     }
 
     pub(super) fn add_handle(&self) {

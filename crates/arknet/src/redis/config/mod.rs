@@ -5,7 +5,7 @@ mod url;
 use std::fmt;
 use std::time::Duration;
 
-use arknet_proto::reconnect::ReconnectPolicy;
+use arknet_proto::reconnect::{Backoff, ReconnectPolicy};
 use arknet_proto::redis::ReplyLimits;
 use arknet_proto::redis::exchange::{Login, Protocol};
 
@@ -22,6 +22,10 @@ const PORT: u16 = 6379;
 
 /// The longest name of a connection. A server takes more, and nobody reads it.
 const MAX_CLIENT_NAME: usize = 256;
+
+/// Before a client connects again for the first time. Most losses are those of one connection, and requests wait; the
+/// half that is left to chance keeps the clients of a server from coming back at once.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 /// How to reach a server, how to log in, and how long anything may take. A value: make it once, clone it freely.
 ///
@@ -47,6 +51,7 @@ pub struct Config {
     pub(super) request_timeout: Option<Duration>,
     pub(super) limits: ReplyLimits,
     pub(super) reconnect: ReconnectPolicy,
+    pub(super) ping_interval: Option<Duration>,
     pub(super) max_requests: usize,
     pub(super) max_queued_bytes: usize,
     pub(super) tcp: TcpOptions,
@@ -94,7 +99,11 @@ impl Config {
             connect_timeout: Duration::from_secs(10),
             request_timeout: Some(Duration::from_secs(5)),
             limits: ReplyLimits::default(),
-            reconnect: ReconnectPolicy::backoff(),
+            reconnect: ReconnectPolicy::backoff_with(Backoff {
+                first: FIRST_PAUSE,
+                ..Backoff::default()
+            }),
+            ping_interval: Some(Duration::from_secs(15)),
             max_requests: 64 * 1024,
             max_queued_bytes: 16 * 1024 * 1024,
             tcp: TcpOptions {
@@ -170,11 +179,21 @@ impl Config {
         self
     }
 
-    /// When a shared client connects again after its connection was lost. Default: after delays from 1 s to 30 s, with
-    /// jitter, without end.
+    /// When a shared client connects again after its connection was lost. Default: after delays that double from 100 ms to
+    /// 30 s, half of each by chance, without end.
     #[must_use]
     pub fn reconnect(mut self, policy: ReconnectPolicy) -> Self {
         self.reconnect = policy;
+        self
+    }
+
+    /// After how much silence a shared client asks the server whether it is there, while it waits for nothing: up to twice
+    /// this. The server has [`request_timeout`](Self::request_timeout) to answer, 5 s where there is none, before another
+    /// connection is made. Default 15 s; `None` is never: then a peer that is gone without a word is noticed by the next
+    /// request, or by TCP's keepalive after a minute.
+    #[must_use]
+    pub fn ping_interval(mut self, interval: Option<Duration>) -> Self {
+        self.ping_interval = interval.map(|interval| interval.max(Duration::from_millis(1)));
         self
     }
 

@@ -7,7 +7,6 @@ use std::time::Duration;
 use arknet_proto::redis::exchange::Dirt;
 
 use super::{Connection, Drain, Error, Owner};
-use crate::drive::stream::Outgoing;
 use crate::error::Outcome;
 use crate::link;
 use crate::pool::Reset;
@@ -45,7 +44,7 @@ impl Connection {
             });
         }
         match link::at_once(|cx| self.poll_flush(cx)) {
-            Poll::Ready(Ok(())) if self.wire.waiting() == 0 => Reset::Sent,
+            Poll::Ready(Ok(())) if self.wire.unsent() == 0 => Reset::Sent,
             // A server that takes no more: what waits behind would wait for long.
             _ => Reset::Discard,
         }
@@ -63,6 +62,8 @@ impl Connection {
         let flight = self.node.flight(self.speaks());
         self.wire.end_mut().extend_from_slice(flight.wire());
         self.in_flight.push(flight.wire().len(), 1, Owner::Reset);
+        // Another user may have been logged in.
+        self.accepts_multi &= !self.dirt.has_changed_session();
         self.dirt = Dirt::CLEAN;
         self.node.count_reset();
     }
@@ -133,7 +134,7 @@ impl Connection {
     #[cold]
     fn read_on(&mut self) -> Result<(), Error> {
         let read = link::at_once(|cx| {
-            self.poll_exchange(cx, |connection| connection.take_replies().map(|_| false))
+            self.poll_exchange(cx, |connection| connection.take_pushes().map(|()| false))
         });
         match read {
             Poll::Ready(Err(error)) => {

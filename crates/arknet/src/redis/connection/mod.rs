@@ -10,22 +10,26 @@ mod run;
 
 use std::io;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
 use arknet_proto::redis::exchange::{Answered, Dirt, InFlight, Resetting, Speaks};
-use arknet_proto::redis::{Effects, Frame, FrameKind, Reply, Scanner};
+use arknet_proto::redis::{Command, Effects, Frame, FrameKind, Reply, Scanner};
 use bytes::{Buf, BytesMut};
 
 pub(super) use self::run::{Limit, Running};
 use super::Error;
 use super::node::Node;
+use super::transaction::MULTI;
 use crate::drive::stream::{self, Outgoing, READS_PER_TURN};
 use crate::link::{Timer, Transport, TransportError, Wire};
 
 /// Where replies lie is kept for so many; a larger pipeline allocates.
 const FRAMES_KEPT: usize = 1024;
+
+/// Bytes of a `MULTI`.
+static MULTI_LEN: LazyLock<usize> = LazyLock::new(|| Command::new(MULTI).wire_len());
 
 /// To whom a reply belongs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -68,6 +72,8 @@ pub(super) struct Connection {
     end: Option<End>,
     /// The user has left a transaction, which is to be ended before anything else.
     leaves_transaction: bool,
+    /// The server has accepted a `MULTI` of this user on this connection.
+    accepts_multi: bool,
 }
 
 /// What is left for the reading of replies that nobody wants.
@@ -106,6 +112,7 @@ impl Connection {
             failure: None,
             end: None,
             leaves_transaction: false,
+            accepts_multi: false,
         }
     }
 
@@ -133,7 +140,9 @@ impl Connection {
             return Poll::Ready(Ok(()));
         }
         let flushed = self.transport.poll_flush(cx, &mut self.wire);
-        self.in_flight.handle_written(before - self.wire.waiting());
+        let written = before - self.wire.waiting();
+        self.in_flight.handle_written(written);
+        self.node.meters.sent.add(written);
         flushed
     }
 
@@ -182,6 +191,9 @@ impl Connection {
     /// Reads what has arrived; 0 is the end of the stream. Without anything, an empty buffer goes back to its pool.
     fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Result<usize, TransportError>> {
         let received = self.transport.poll_receive(cx, &mut self.incoming);
+        if let Poll::Ready(Ok(bytes)) = received {
+            self.node.meters.received.add(bytes);
+        }
         if received.is_pending() && self.incoming.is_empty() {
             stream::rest(&mut self.incoming);
         }
@@ -217,8 +229,12 @@ impl Connection {
                 Ok(false)
             }
             Some(Owner::Caller) => {
+                self.node.meters.replies.add(1);
                 if frame.kind == FrameKind::Error {
                     self.note_error(range.clone());
+                }
+                if let Some(held) = self.wire.held() {
+                    self.answer_multi(frame.kind, held);
                 }
                 self.at = range.end;
                 self.frames.push(range);
@@ -239,6 +255,7 @@ impl Connection {
             }
             Some(Owner::Nobody) => {
                 if frame.kind != FrameKind::Push {
+                    self.node.meters.replies.add(1);
                     self.in_flight.handle_reply();
                 }
                 self.skip(frame.len);
@@ -249,11 +266,31 @@ impl Connection {
                 self.skip(frame.len);
                 Ok(false)
             }
-            None => Err(self.node.lost(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "the server sent a reply that was not asked for",
-            ))),
+            None => Err(self.unasked()),
         }
+    }
+
+    /// Takes what has arrived while its user waited for nothing: the server may push whenever it likes, but not reply.
+    fn take_pushes(&mut self) -> Result<(), Error> {
+        loop {
+            let received = self.incoming.get(self.at..).unwrap_or_default();
+            if received.is_empty() {
+                return Ok(());
+            }
+            let scanned = self.scanner.scan(received);
+            match scanned.map_err(|error| self.node.broke_protocol(error))? {
+                Some(frame) if frame.kind == FrameKind::Push => self.skip(frame.len),
+                Some(_) => return Err(self.unasked()),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn unasked(&self) -> Error {
+        self.node.lost(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "the server sent a reply that was not asked for",
+        ))
     }
 
     /// Forgets a frame that nobody gets.
@@ -280,15 +317,33 @@ impl Connection {
         )
     }
 
+    /// The server has answered the `MULTI` that the rest of the batch has waited for.
+    #[cold]
+    fn answer_multi(&mut self, answer: FrameKind, held: usize) {
+        if answer != FrameKind::Error {
+            self.accepts_multi = true;
+            return self.wire.release();
+        }
+        // The rest would be carried out command by command.
+        self.wire.truncate(held);
+        self.in_flight.cut(1, *MULTI_LEN);
+        // Nor has it forgotten the keys that were watched for it.
+        self.dirt.note(Effects::WATCHES);
+    }
+
     /// Learns from an error reply of the caller's.
     #[cold]
     fn note_error(&mut self, range: Range<usize>) {
+        self.node.meters.errors.add(1);
         let error = self.incoming.get(range).unwrap_or_default();
         // The server is not the primary any more: the name may lead to another one by now.
         if error.starts_with(b"-READONLY ") && self.end.is_none() {
             self.end = Some(End::WithLease);
         }
         // A transaction whose end was refused is still open.
+        if refuses_multi(error) {
+            self.accepts_multi = false;
+        }
         if self.effects != Effects::NONE || error.starts_with(b"-NOPERM ") {
             self.dirt.note_unknown();
         }
@@ -314,4 +369,10 @@ impl Connection {
         }
         self.at = 0;
     }
+}
+
+/// Whether an error reply may have been one to a `MULTI`: the right to it, or the command itself, is not there any more.
+pub(super) fn refuses_multi(error: &[u8]) -> bool {
+    const SAID: [&[u8]; 3] = [b"-NOPERM ", b"-NOAUTH ", b"-ERR unknown command"];
+    SAID.iter().any(|said| error.starts_with(said))
 }

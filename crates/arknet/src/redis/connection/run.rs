@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 use arknet_proto::redis::exchange::{Dirt, Nature, Requests, Speaks};
 use arknet_proto::redis::{Command, Effects};
 
-use super::{Connection, End, Error, Owner};
-use crate::drive::stream::Outgoing;
+use super::{Connection, End, Error, MULTI_LEN, Owner};
 use crate::error::Outcome;
 use crate::link;
 use crate::redis::{Answers, Batch, Doing};
@@ -31,6 +30,8 @@ struct Begun {
     place: usize,
     dirt: Dirt,
     end: Option<End>,
+    /// It begins with a `MULTI`.
+    atomic: bool,
     /// Its reply may be long in coming: nobody else waits for it.
     blocks: bool,
     /// In addition to the limit; `None` is for ever.
@@ -67,6 +68,7 @@ impl Connection {
             place: self.wire.end(),
             dirt: self.dirt,
             end: self.end,
+            atomic: batch.is_atomic(),
             blocks: false,
             patience: Some(Duration::ZERO),
         };
@@ -78,8 +80,14 @@ impl Connection {
             self.wire.truncate(begun.place);
             return Err(error);
         }
+        if batch.is_atomic() && !self.accepts_multi {
+            self.wire.hold(begun.place + *MULTI_LEN);
+        } else if self.effects.contains(Effects::DIRTIES_SESSION) {
+            self.accepts_multi = false;
+        }
         self.dirt.note(self.effects);
         let bytes = self.wire.end() - begun.place;
+        self.node.meters.requests.add(begun.requests);
         self.in_flight.push(bytes, begun.requests, Owner::Caller);
         Ok(begun)
     }
@@ -150,7 +158,7 @@ impl Connection {
     fn sent(&self, begun: &Begun, committed: usize) -> (usize, usize) {
         let wire = self.wire.from(begun.place);
         match self.in_flight.last_fate(committed) {
-            Some(fate) if self.wire.waiting() > 0 => fate.begun_part(wire),
+            Some(fate) if self.wire.unsent() > 0 => fate.begun_part(wire),
             // Everything was handed over.
             _ => (begun.requests, wire.len()),
         }
@@ -169,8 +177,12 @@ impl Connection {
         let cut = sent < begun.requests;
         if cut {
             self.wire.truncate(begun.place + bytes);
-            // What was begun with a MULTI has no EXEC any more.
             self.dirt.note_unknown();
+            if begun.atomic {
+                // What was begun with a MULTI has no EXEC any more.
+                self.dirt.note(Effects::OPENS_TRANSACTION);
+                self.leaves_transaction = true;
+            }
         }
         let answered = cut && self.in_flight.cut(sent, bytes).is_some();
         if !answered && let Some(owner) = self.in_flight.last_mut() {
@@ -277,9 +289,12 @@ impl<C: DerefMut<Target = Connection>, B: Batch> Running<C, B> {
 impl Connection {
     #[cold]
     fn finish_failed<B: Batch>(&mut self, begun: &Begun, batch: B, error: &Error) -> B::Output {
+        let open = begun.requests.saturating_sub(self.frames.len());
         let sent = if error.is_timeout() {
+            self.node.meters.timeouts.add(open);
             self.give_up(begun)
         } else {
+            self.node.meters.lost.add(open);
             self.failure = Some(error.clone());
             self.sent(begun, self.transport.in_doubt()).0
         };

@@ -14,7 +14,7 @@ use crate::redis::{Answers, Batch, Error, Shareable};
 ///
 /// The output is a `Result` for the whole: an error if it was not carried out, or if nobody knows. Within it are
 /// the results of the commands, of which each may be an error still: a command that fails does not undo the
-/// others. It leaves nothing behind, so a shared connection takes it. With keys that are watched, use a
+/// others. The first one on a connection takes one round trip more, in which the server says that it accepts `MULTI`. It leaves nothing behind, so a shared connection takes it. With keys that are watched, use a
 /// [`Transaction`](crate::redis::Transaction): here a conflict is an error.
 #[must_use = "a pipeline does nothing until it is run"]
 pub struct Atomic<B>(Queued<B>);
@@ -59,6 +59,10 @@ impl<B: Batch> Batch for Atomic<B> {
         self.0.0.effects()
     }
 
+    fn is_atomic(&self) -> bool {
+        self.0.is_atomic()
+    }
+
     fn name(&self) -> &str {
         self.0.name()
     }
@@ -75,6 +79,10 @@ impl<B: Batch> Batch for Atomic<B> {
                 Reply::Null.unexpected("the results of a transaction"),
             )),
         }
+    }
+
+    fn unanswered(_: usize, error: &Error) -> Self::Output {
+        Err(error.clone())
     }
 }
 

@@ -7,7 +7,7 @@ use arknet_proto::redis::Effects;
 
 use super::Atomic;
 use crate::redis::batch::sealed;
-use crate::redis::{Answers, Batch, Shareable};
+use crate::redis::{Answers, Batch, Error, Shareable};
 
 /// A batch whose output becomes an `R`, from [`Pipeline::named`](super::Pipeline::named).
 #[must_use = "a pipeline does nothing until it is run"]
@@ -69,6 +69,10 @@ impl<B: Batch, R: From<B::Output> + Send> Batch for Named<B, R> {
         self.batch.effects()
     }
 
+    fn is_atomic(&self) -> bool {
+        self.batch.is_atomic()
+    }
+
     fn name(&self) -> &str {
         self.batch.name()
     }
@@ -79,6 +83,10 @@ impl<B: Batch, R: From<B::Output> + Send> Batch for Named<B, R> {
 
     fn finish(self, answers: Answers<'_>) -> Self::Output {
         self.batch.finish(answers).into()
+    }
+
+    fn unanswered(requests: usize, error: &Error) -> Self::Output {
+        B::unanswered(requests, error).into()
     }
 }
 

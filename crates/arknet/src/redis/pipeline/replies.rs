@@ -12,6 +12,9 @@ pub trait Replies: Sized + sealed::Sealed {
 
     #[doc(hidden)]
     fn take(pipeline: &Pipeline<Self>, answers: &mut Answers<'_>) -> Self::Output;
+
+    #[doc(hidden)]
+    fn lost(requests: usize, error: &Error) -> Self::Output;
 }
 
 mod sealed {
@@ -29,6 +32,10 @@ impl<T: FromReply + Send> Replies for Vec<T> {
             .map(|_| pipeline.decode(answers))
             .collect()
     }
+
+    fn lost(requests: usize, error: &Error) -> Self::Output {
+        (0..requests).map(|_| Err(error.clone())).collect()
+    }
 }
 
 macro_rules! tuples {
@@ -40,6 +47,10 @@ macro_rules! tuples {
 
             fn take(pipeline: &Pipeline<Self>, answers: &mut Answers<'_>) -> Self::Output {
                 ($(pipeline.decode::<$part>(answers),)+)
+            }
+
+            fn lost(_: usize, error: &Error) -> Self::Output {
+                ($(Err::<$part, Error>(error.clone()),)+)
             }
         }
     )*};

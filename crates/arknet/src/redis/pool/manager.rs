@@ -64,6 +64,11 @@ impl RedisManager {
     /// Lets who waits know of what they need not wait for.
     fn note(&self, result: &Result<Connection, Error>) {
         self.healthy.store(result.is_ok(), Ordering::Relaxed);
+        let meters = &self.node.meters;
+        match result {
+            Ok(_) => meters.connects.add(1),
+            Err(_) => meters.failed_connects.add(1),
+        }
         if let Err(error) = result
             && stays(error)
         {
@@ -109,6 +114,10 @@ impl Manager for RedisManager {
     #[inline]
     fn is_reusable(&self, connection: &mut Connection, idle: Duration) -> bool {
         connection.is_reusable(idle)
+    }
+
+    fn name(&self) -> String {
+        self.node.address.to_string()
     }
 
     async fn farewell(&self, mut connection: Connection) {

@@ -179,9 +179,11 @@ impl<'a> Connection<'a> {
             let Poll::Ready(count) = received else {
                 return Ok(());
             };
-            if count? == 0 {
+            let count = count?;
+            if count == 0 {
                 return Err(broken(io::ErrorKind::UnexpectedEof, "the server hung up"));
             }
+            self.shared.node.meters.received.add(count);
             self.heard = link::now();
             self.heartbeat.handle_heard(self.heard);
             self.understand()?;
@@ -226,14 +228,21 @@ impl<'a> Connection<'a> {
                 waiter.tell(answer);
                 true
             }
-            Happened::Event(event) => self.sink.give(event),
+            Happened::Event(event) => {
+                self.shared.node.meters.pushes.add(1);
+                self.give(event)
+            }
             Happened::Restored => match self.gap.take() {
-                Some(since) => self
-                    .sink
-                    .give(SubscriberEvent::Gap(GapReason::Disconnected { since })),
+                Some(since) => self.give(SubscriberEvent::Gap(GapReason::Disconnected { since })),
                 None => true,
             },
         }
+    }
+
+    fn give(&mut self, event: SubscriberEvent) -> bool {
+        let pushed = self.sink.give(event);
+        self.shared.node.meters.dropped.add(pushed.dropped);
+        pushed.going_on
     }
 
     fn take_frames(&mut self) -> Result<bool, Stop> {
@@ -285,7 +294,11 @@ impl<'a> Connection<'a> {
         let alarm = state.park(cx.waker());
         drop(state);
         // Where there is no room, the socket wakes this task.
-        if let Poll::Ready(flushed) = self.transport.poll_flush(cx, &mut self.outgoing) {
+        let before = self.outgoing.written();
+        let flushed = self.transport.poll_flush(cx, &mut self.outgoing);
+        let written = self.outgoing.written() - before;
+        self.shared.node.meters.sent.add(written as usize);
+        if let Poll::Ready(flushed) = flushed {
             flushed?;
         }
         let beat = match self.heartbeat.poll(now) {

@@ -29,6 +29,7 @@ pub(super) async fn drive(mut last: Last) {
         let failed = match select(opening, pin!(idle(&shared))).await {
             Either::Left((Ok(opened), _)) => {
                 reconnect.succeeded();
+                shared.node.meters.connects.add(1);
                 let connection = Connection::new(&shared, &mut last.sink, gap, opened);
                 match connection.run().await {
                     End::Closed => return,
@@ -80,6 +81,7 @@ fn poll_idle(shared: &Shared, timer: &mut Deadline, cx: &mut Context<'_>) -> Pol
 impl Shared {
     /// An attempt to connect has failed. What another attempt will not mend, those who wait are told at once.
     fn note_failure(&self, error: &Error) {
+        self.node.meters.failed_connects.add(1);
         let hopeless = matches!(
             error.kind(),
             ErrorKind::Auth | ErrorKind::Tls | ErrorKind::Handshake | ErrorKind::Config

@@ -8,7 +8,7 @@ use arknet_proto::redis::ServerError;
 use arknet_proto::redis::exchange::SubscriptionKind;
 use bytes::Bytes;
 
-use crate::redis::backlog::Backlog;
+use crate::redis::backlog::{Backlog, Pushed};
 
 /// What an event costs beside its bytes.
 const OVERHEAD: usize = 128;
@@ -96,8 +96,8 @@ pub(super) enum Sink {
 }
 
 impl Sink {
-    /// Hands an event over; says whether more are wanted.
-    pub(super) fn give(&mut self, event: SubscriberEvent) -> bool {
+    /// Hands an event over.
+    pub(super) fn give(&mut self, event: SubscriberEvent) -> Pushed {
         match self {
             Self::Queue(backlog) => {
                 let size = event.size();
@@ -107,7 +107,10 @@ impl Sink {
                 if catch_unwind(AssertUnwindSafe(|| function(event))).is_err() {
                     tracing::error!("a callback of a redis subscriber panicked");
                 }
-                true
+                Pushed {
+                    going_on: true,
+                    dropped: 0,
+                }
             }
         }
     }

@@ -17,6 +17,7 @@ use crate::lanes::{Tenant, lock};
 use crate::link::{self, Address};
 use crate::redis::client::Report;
 use crate::redis::error::{Doing, Error};
+use crate::redis::meters::Access;
 use crate::redis::node::{Node, ResetPolicy};
 
 /// What is to be done with names.
@@ -75,7 +76,7 @@ impl Shared {
                 ended: None,
                 report: None,
             }),
-            node: Node::new(&config.config, ResetPolicy::default())?,
+            node: Node::new(&config.config, Access::Subscriber, ResetPolicy::default())?,
             config,
             handles: AtomicUsize::new(1),
             kept_by_handles: AtomicBool::new(false),

@@ -1,10 +1,12 @@
 //! A batch between `MULTI` and `EXEC`.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use arknet_proto::redis::{Command, Effects, Frame, Reply, ReplyLimits, Scanner, ServerError};
 
-use super::Commit;
+use super::{Commit, MULTI};
+use crate::error::Outcome;
 use crate::redis::batch::sealed::Sealed;
 use crate::redis::{Answers, Batch, DecodeError, Error};
 
@@ -18,13 +20,13 @@ impl<B: Batch> Batch for Atomic<B> {
     type Output = Result<Commit<B::Output>, Error>;
 
     fn encode(&self, wire: &mut Vec<u8>) {
-        Command::new("MULTI").encode_to(wire);
+        Command::new(MULTI).encode_to(wire);
         self.0.encode(wire);
         Command::new("EXEC").encode_to(wire);
     }
 
     fn wire_len(&self) -> usize {
-        self.0.wire_len() + Command::new("MULTI").wire_len() + Command::new("EXEC").wire_len()
+        self.0.wire_len() + Command::new(MULTI).wire_len() + Command::new("EXEC").wire_len()
     }
 
     fn requests(&self) -> usize {
@@ -36,6 +38,10 @@ impl<B: Batch> Batch for Atomic<B> {
         self.0.effects().then(ends)
     }
 
+    fn is_atomic(&self) -> bool {
+        true
+    }
+
     fn name(&self) -> &str {
         "EXEC"
     }
@@ -45,14 +51,17 @@ impl<B: Batch> Batch for Atomic<B> {
     }
 
     fn finish(self, mut answers: Answers<'_>) -> Self::Output {
-        let mut refused = None;
+        let begun = refusal(&answers.next());
+        let (mut refused, mut done) = (None, false);
         // Of these only a refusal matters: where they were lost, EXEC was lost or not sent, and says which.
-        for _ in 0..=self.0.requests() {
-            if let Ok(frame) = answers.next()
-                && let Ok(Reply::Error(text)) = Reply::parse(frame)
-            {
-                refused.get_or_insert_with(|| ServerError::new(text));
-            }
+        for _ in 0..self.0.requests() {
+            let answer = answers.next();
+            let refusal = refusal(&answer);
+            done |= refusal.is_none() && !is_unsent(&answer);
+            refused = refused.or(refusal);
+        }
+        if let Some(refusal) = begun {
+            return Err(without_multi(refusal, done));
         }
         let frame = answers.next()?;
         match (Reply::parse(frame), refused) {
@@ -68,6 +77,35 @@ impl<B: Batch> Batch for Atomic<B> {
             (Ok(reply), None) => Err(decode(reply.unexpected("the results of a transaction"))),
             (Err(error), None) => Err(decode(error)),
         }
+    }
+
+    fn unanswered(_: usize, error: &Error) -> Self::Output {
+        Err(error.clone())
+    }
+}
+
+/// What the server said, if it refused a request.
+fn refusal(answer: &Result<&[u8], Error>) -> Option<ServerError> {
+    match Reply::parse(answer.as_ref().ok()?) {
+        Ok(Reply::Error(text)) => Some(ServerError::new(text)),
+        _ => None,
+    }
+}
+
+fn is_unsent(answer: &Result<&[u8], Error>) -> bool {
+    matches!(answer, Err(error) if error.outcome() == Outcome::NotSent)
+}
+
+/// `MULTI` was refused: what was sent behind it all the same, each command by itself, may have been `done`.
+#[cold]
+fn without_multi(refusal: ServerError, done: bool) -> Error {
+    let source = Arc::new(refusal);
+    if done {
+        return Error::NotAtomic { source };
+    }
+    Error::Server {
+        command: MULTI.into(),
+        source,
     }
 }
 

@@ -5,6 +5,7 @@ mod callbacks;
 mod cancellation;
 mod close;
 mod deadlines;
+mod heartbeat;
 mod more;
 mod outcomes;
 mod pushes;

@@ -6,6 +6,7 @@ mod exhaustion;
 mod hostile;
 mod increments;
 mod large;
+mod multi;
 mod pipelines;
 mod pushes;
 mod stale;

@@ -67,7 +67,7 @@ fn what_the_server_does_not_allow_is_told_and_hurts_nothing_else() {
         subscriber.subscribe(["open:1"]).await.unwrap();
         let refused = subscriber.subscribe(["open:2", "closed"]).await;
         let error = refused.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Server);
+        assert_eq!(error.kind(), ErrorKind::Auth);
         assert_eq!(error.server().unwrap().code(), "NOPERM");
         assert_eq!(subscriber.subscriptions(), 1);
         server.cli(&["PUBLISH", "open:1", "x"]);

@@ -50,6 +50,12 @@ impl Dirt {
         self.session = true;
     }
 
+    /// Whether the session is another than it was: who has logged in, what is subscribed to, or who knows what.
+    #[must_use]
+    pub fn has_changed_session(self) -> bool {
+        self.session
+    }
+
     /// Whether the session is as it began.
     pub fn is_clean(self) -> bool {
         self == Self::CLEAN

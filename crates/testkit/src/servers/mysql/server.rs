@@ -19,7 +19,7 @@ use crate::servers::port::HeldPort;
 
 /// From the start of the process to its first accepted connection: a second here, many on a machine
 /// that does much else.
-const READY_WITHIN: Duration = Duration::from_secs(50);
+const READY_WITHIN: Duration = Duration::from_secs(60);
 
 /// What every server of the family prints when it listens on all that it was told to.
 const READY: &str = "ready for connections";
