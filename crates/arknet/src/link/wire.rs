@@ -38,23 +38,23 @@ impl Wire {
     }
 
     /// Nothing from `place` on is handed over before [`release`](Self::release).
-    pub(super) fn hold(&mut self, place: usize) {
+    pub(crate) fn hold(&mut self, place: usize) {
         self.hold = Some(place);
     }
 
     /// Where what is held begins.
     #[inline]
-    pub(super) fn held(&self) -> Option<usize> {
+    pub(crate) fn held(&self) -> Option<usize> {
         self.hold
     }
 
     /// What was held may go.
-    pub(super) fn release(&mut self) {
+    pub(crate) fn release(&mut self) {
         self.hold = None;
     }
 
     /// Bytes that were not handed over, those that are held among them.
-    pub(super) fn unsent(&self) -> usize {
+    pub(crate) fn unsent(&self) -> usize {
         self.bytes.len() - self.start
     }
 

@@ -42,4 +42,8 @@ impl Batch for Probe {
     fn finish(self, mut answers: Answers<'_>) -> Self::Output {
         answers.decode::<()>(MULTI)
     }
+
+    fn unanswered(_: usize, error: &Error) -> Self::Output {
+        Err(error.clone())
+    }
 }
