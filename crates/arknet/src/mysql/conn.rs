@@ -153,11 +153,16 @@ impl Conn {
         self.connection.status()
     }
 
-    /// Says goodbye and ends the connection. Dropping it ends it as well; the server then notes that it was aborted.
+    /// Says goodbye and ends the connection, within a second: a server that reads no more is left as it is. Dropping it ends
+    /// it as well; the server then notes that it was aborted.
     pub async fn close(mut self) {
-        poll_fn(|cx| self.connection.poll_end(cx)).await;
+        let until = link::after(FAREWELL_WITHIN);
+        poll_fn(|cx| self.connection.poll_end_by(cx, until)).await;
     }
 }
+
+/// A goodbye is a few bytes. What a server has not taken within this time, it most likely never will.
+const FAREWELL_WITHIN: Duration = Duration::from_secs(1);
 
 impl fmt::Debug for Conn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -59,6 +59,8 @@ struct Pieces<'s> {
     rest: &'s str,
     /// The last one.
     before: char,
+    /// Within backquotes, where quotes and comments are none.
+    in_name: bool,
 }
 
 impl<'s> Pieces<'s> {
@@ -66,6 +68,7 @@ impl<'s> Pieces<'s> {
         Self {
             rest: sql.trim(),
             before: ' ',
+            in_name: false,
         }
     }
 
@@ -92,6 +95,12 @@ impl<'s> Pieces<'s> {
         self.rest = "";
     }
 
+    fn begins_line_comment(&self) -> bool {
+        let behind = self.rest.strip_prefix("--");
+        behind
+            .is_some_and(|behind| behind.starts_with(|c: char| c.is_whitespace() || c.is_control()))
+    }
+
     fn skip_while(&mut self, is_skipped: impl FnMut(char) -> bool) {
         self.rest = self.rest.trim_start_matches(is_skipped);
     }
@@ -110,19 +119,20 @@ impl Iterator for Pieces<'_> {
             let shown = if first.is_whitespace() {
                 self.skip_while(char::is_whitespace);
                 ' '
-            } else if self.rest.starts_with("/*") {
+            } else if !self.in_name && self.rest.starts_with("/*") {
                 self.skip_past("*/");
                 ' '
-            } else if first == '#' || self.rest.starts_with("-- ") {
+            } else if !self.in_name && (first == '#' || self.begins_line_comment()) {
                 self.skip_past("\n");
                 ' '
-            } else if first == '\'' || first == '"' {
+            } else if !self.in_name && (first == '\'' || first == '"') {
                 self.skip_string(first);
                 '?'
             } else if first.is_ascii_digit() && !self.is_in_a_word() {
                 self.skip_while(|character| character.is_alphanumeric() || character == '.');
                 '?'
             } else {
+                self.in_name ^= first == '`';
                 self.rest = self.rest.get(first.len_utf8()..).unwrap_or_default();
                 first
             };

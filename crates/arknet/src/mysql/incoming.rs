@@ -23,6 +23,8 @@ pub struct Incoming<'c> {
 pub(super) struct Session {
     /// The schema that it has changed to, if it has.
     pub(super) schema: Option<Box<[u8]>>,
+    /// It has changed since that was looked at. A prepared statement stays in the schema in which it was prepared.
+    pub(super) has_moved: bool,
     /// Its character set has characters whose last byte can be taken for a quote or a backslash.
     pub(super) is_ambiguous: bool,
 }
@@ -79,7 +81,10 @@ impl Incoming<'_> {
 impl Session {
     fn note(&mut self, change: &Change<'_>) {
         match change {
-            Change::Schema(name) => self.schema = Some((*name).into()),
+            Change::Schema(name) => {
+                self.schema = Some((*name).into());
+                self.has_moved = true;
+            }
             Change::Variable {
                 name: b"character_set_client",
                 value,

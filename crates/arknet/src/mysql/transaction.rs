@@ -5,6 +5,7 @@ use std::fmt;
 use super::connection::{Connection, Limit, undoing};
 use super::request::{Streamable, Units};
 use super::{Done, Error, Request, Rows, ping, query};
+use crate::error::Outcome;
 
 /// How much a transaction sees of others.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -142,7 +143,7 @@ impl<'c> Transaction<'c> {
     /// [`Error::NoTransaction`] if it is over; otherwise as [`Lease::run`](super::Lease::run).
     pub async fn run<R: Request>(&mut self, request: R) -> R::Output {
         let units = request.into_units();
-        if let Err(error) = self.check() {
+        if let Err(error) = self.settle().await {
             return units.refuse(&error);
         }
         self.connection.run(units, self.limit).await
@@ -162,7 +163,7 @@ impl<'c> Transaction<'c> {
     ///
     /// As [`run`](Self::run).
     pub async fn savepoint(&mut self) -> Result<Transaction<'_>, Error> {
-        self.check()?;
+        self.settle().await?;
         let level = self.level.saturating_add(1);
         let part = Transaction {
             connection: &mut *self.connection,
@@ -184,11 +185,8 @@ impl<'c> Transaction<'c> {
     /// As [`run`](Self::run). If the [outcome](Error::outcome) is unknown, as that of a connection that was lost on the way, it
     /// may or may not be committed, and nobody but the caller can find out.
     pub async fn commit(mut self) -> Result<Done, Error> {
-        self.check()?;
         // What a savepoint has left to be undone must not be committed instead.
-        if self.connection.has_to_undo() {
-            self.connection.run_one(ping(), self.limit).await?;
-        }
+        self.settle().await?;
         let commit = match self.level {
             0 => query::<Done>("COMMIT"),
             level => query::<Done>(format!("RELEASE SAVEPOINT arknet_{level}")),
@@ -226,6 +224,17 @@ impl<'c> Transaction<'c> {
             return Ok(());
         }
         Err(Error::NoTransaction)
+    }
+
+    /// Whether the transaction is still there, once it is known what became of what nobody waited for: that may have ended
+    /// all of it, as a deadlock does.
+    async fn settle(&mut self) -> Result<(), Error> {
+        self.check()?;
+        if self.connection.is_unsettled() {
+            let settled = self.connection.run_one(ping(), self.limit).await;
+            settled.map_err(|error| error.with_outcome(Outcome::NotSent))?;
+        }
+        self.check()
     }
 }
 

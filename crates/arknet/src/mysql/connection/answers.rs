@@ -124,7 +124,7 @@ impl Connection {
 
     /// Learns from what a server says.
     #[cold]
-    fn note_error(&mut self, error: &ServerError) {
+    pub(super) fn note_error(&mut self, error: &ServerError) {
         // The server is not the primary any more: the name may lead to another one by now.
         self.ends_with_lease |= error.is_read_only();
         self.transaction.is_lost |= error.code() == DEADLOCK;

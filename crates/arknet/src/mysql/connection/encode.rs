@@ -148,7 +148,9 @@ impl Connection {
             return written;
         }
         let at_once = self.can_execute_at_once(sql, params);
-        if self.ask_to_prepare(sql)? == Written::Question && at_once {
+        self.ask_to_prepare(sql)?;
+        // Not where the limit was asked for instead.
+        if at_once && self.has_last_statement {
             let wire = self.wire.end_mut();
             if let Ok(request) = command::execute_encoded(wire, LAST_STATEMENT, params, limit) {
                 self.flight.push(request, Owner::Answer);

@@ -114,6 +114,11 @@ impl Flight {
         self.begun.iter().copied().chain(waiting)
     }
 
+    /// Whether something of a caller is there still.
+    pub(super) fn has_callers(&self) -> bool {
+        self.owners().any(Owner::is_caller)
+    }
+
     /// How many of the caller's requests the server may have.
     pub(super) fn begun_answers(&self) -> usize {
         let answers = self.begun.iter().filter(|owner| **owner == Owner::Answer);

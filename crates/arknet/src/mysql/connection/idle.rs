@@ -33,7 +33,11 @@ const NAMES_MARIADB: &[u8] = b"SET NAMES utf8mb4";
 impl Connection {
     /// Makes a returned connection ready for the next user, without waiting for anything.
     pub(in crate::mysql) fn make_new(&mut self) -> Reset {
-        if self.failure.is_some() || self.ends_with_lease || self.conversation.is_broken() {
+        if self.failure.is_some()
+            || self.ends_with_lease
+            || self.conversation.is_broken()
+            || self.flight.has_callers()
+        {
             return Reset::Discard;
         }
         if self.wants_reset() && !self.reset() {
@@ -50,7 +54,8 @@ impl Connection {
             } else {
                 self.node.connect_timeout
             };
-            self.drain = Some(Drain {
+            // A lease that nothing was run on gives no new time.
+            self.drain.get_or_insert_with(|| Drain {
                 until: link::after(within),
                 bytes: DRAIN_BYTES,
             });
@@ -82,11 +87,13 @@ impl Connection {
         if !self.node.can_reset() {
             return false;
         }
+        // An answer that is still to come may lead elsewhere.
+        let is_unsure = self.flight.owners().any(|owner| owner == Owner::Nobody);
         let schema = match (&self.node.database, self.is_elsewhere()) {
-            (_, false) => None,
-            (Some(schema), true) => Some(schema.as_str()),
             // Nothing leads back out of a schema.
             (None, true) => return false,
+            (Some(schema), elsewhere) if elsewhere || is_unsure => Some(schema.as_str()),
+            _ => None,
         };
         let wire = self.wire.end_mut();
         let request = command::reset_connection(wire);
@@ -202,6 +209,12 @@ impl Connection {
             if !self.take_other(owner)? {
                 self.forget_taken();
                 return Ok(false);
+            }
+            // Nothing leads back out of a schema.
+            if owner == Owner::Nobody && self.node.database.is_none() && self.is_elsewhere() {
+                return Err(self.node.lost(io::Error::other(
+                    "an earlier request has led into another schema",
+                )));
             }
         }
         if self.at < self.incoming.len() {

@@ -80,6 +80,8 @@ pub(super) struct Connection {
     failure: Option<Error>,
     /// Whether it is for nobody but its present user.
     ends_with_lease: bool,
+    /// Whether it ends in good order.
+    says_goodbye: bool,
 }
 
 /// What is left for the reading of answers that nobody wants.
@@ -116,6 +118,7 @@ impl Connection {
             drain: None,
             failure: None,
             ends_with_lease: false,
+            says_goodbye: false,
             node,
         }
     }
@@ -145,11 +148,24 @@ impl Connection {
             let request = arknet_proto::mysql::command::quit(self.wire.end_mut());
             self.flight.push(request, Owner::Nobody);
             self.failure = Some(Error::Closed);
+            self.says_goodbye = true;
+        }
+        // What still waits on one that has failed was said not to be sent.
+        if !self.says_goodbye {
+            return Poll::Ready(());
         }
         if self.poll_flush(cx).is_pending() {
             return Poll::Pending;
         }
         self.transport.poll_end(cx).map(drop)
+    }
+
+    /// [`poll_end`](Self::poll_end), given up at `until`.
+    pub(super) fn poll_end_by(&mut self, cx: &mut Context<'_>, until: Instant) -> Poll<()> {
+        match self.poll_end(cx) {
+            Poll::Pending => self.timer.poll(cx, until).map(drop),
+            ended => ended,
+        }
     }
 
     /// Hands over what waits. Ready when nothing does.
@@ -252,6 +268,9 @@ impl Connection {
             Some(result) => result,
         };
         self.flight.pop();
+        if let (Owner::Nobody, Err(error)) = (owner, &result) {
+            self.note_error(error);
+        }
         match (owner, result) {
             (Owner::Reset, Err(error)) => Err(self.node.reset_failed(&error)),
             (Owner::Reset, Ok(_)) => {

@@ -39,7 +39,8 @@ impl Connection {
         if let Some(failure) = &self.failure {
             return Err(failure.clone().with_outcome(Outcome::NotSent));
         }
-        if self.conversation.is_broken() {
+        // A future that was forgotten, and not dropped, would leave its answers to others.
+        if self.conversation.is_broken() || self.flight.has_callers() {
             let error = io::Error::from(io::ErrorKind::ConnectionAborted);
             let error = self.node.lost(error);
             self.failure = Some(error.clone());
@@ -47,6 +48,9 @@ impl Connection {
         }
         self.look_for_end()?;
         self.drain = None;
+        if std::mem::take(&mut self.session.has_moved) {
+            self.closes.extend(self.statements.drain());
+        }
         self.undo()
     }
 
@@ -170,6 +174,8 @@ impl<C: DerefMut<Target = Connection>, U: Units> Running<C, U> {
     pub(in crate::mysql) fn fail(&mut self, error: &Error) {
         if let Some((connection, units)) = &mut self.parts {
             connection.finish_failed(&self.progress, units, error);
+            // They were given up, once: a second time would take the session for clean, or end what is lost.
+            self.progress.is_refused = true;
         }
     }
 
@@ -229,7 +235,9 @@ impl Connection {
 impl<C: DerefMut<Target = Connection>, U: Units> Drop for Running<C, U> {
     fn drop(&mut self) {
         if let Some((connection, _)) = &mut self.parts {
-            connection.give_up(&self.progress);
+            if !self.progress.is_refused {
+                connection.give_up(&self.progress);
+            }
             connection.rest();
         }
     }

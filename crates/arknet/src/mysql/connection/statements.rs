@@ -62,6 +62,11 @@ impl Statements {
         self.kept.remove(sql).map(|kept| kept.prepared.id())
     }
 
+    /// Keeps none any more. Returns their numbers.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = u32> + '_ {
+        self.kept.drain().map(|(_, kept)| kept.prepared.id())
+    }
+
     /// The session was begun anew: no statement is prepared any more.
     pub(super) fn clear(&mut self) {
         self.kept.clear();

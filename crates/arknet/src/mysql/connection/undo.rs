@@ -51,9 +51,12 @@ impl Connection {
         self.dirty = true;
     }
 
-    /// Whether something is to be undone.
-    pub(in crate::mysql) fn has_to_undo(&self) -> bool {
+    /// Whether something is to be undone, or has an answer to come that nobody waits for: what the transaction is then, is
+    /// not known.
+    pub(in crate::mysql) fn is_unsettled(&self) -> bool {
+        let mut owners = self.flight.owners();
         self.transaction.undo.is_some()
+            || owners.any(|owner| matches!(owner, Owner::Nobody | Owner::Undo))
     }
 
     /// Undoes it, in front of what is written next.

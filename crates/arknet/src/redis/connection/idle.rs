@@ -38,7 +38,8 @@ impl Connection {
             return Reset::Clean;
         }
         if self.is_draining() {
-            self.drain = Some(Drain {
+            // A lease that nothing was run on gives no new time.
+            self.drain.get_or_insert_with(|| Drain {
                 until: link::after(DRAIN_WITHIN),
                 bytes: DRAIN_BYTES,
             });
