@@ -2,7 +2,13 @@
 // The lower layers serve all features: where one is off, some of what they have serves nobody. The build with all of
 // them finds what is dead.
 #![cfg_attr(
-    not(all(feature = "owner", feature = "redis", feature = "tcp", feature = "tls")),
+    not(all(
+        feature = "mysql",
+        feature = "owner",
+        feature = "redis",
+        feature = "tcp",
+        feature = "tls"
+    )),
     allow(
         dead_code,
         unreachable_pub,
