@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Output, Stdio};
 
 use arknet_lab::measure::config::Execution;
-use arknet_lab::measure::database::config::{Access, Server};
+use arknet_lab::measure::database::config::{Access, Api, Io, Server, Update};
 use arknet_lab::measure::{self, DatabaseConfig, DatabaseMeasurement, Error};
 use arknet_testkit::redis::{EmbeddedServer, Options, Rule};
 use serde_json::Value;
@@ -46,7 +46,7 @@ fn every_way_answers_every_operation() {
                     connections,
                     outstanding,
                     payload,
-                    io_threads,
+                    io: Io::Threads(io_threads),
                     ..config(&server)
                 };
                 let record = measured(&config);
@@ -57,6 +57,50 @@ fn every_way_answers_every_operation() {
                 assert!(record.p50_us > 0.0 && record.p50_us <= record.p99_us);
             }
         }
+    }
+}
+
+#[test]
+fn an_owner_answers_every_operation_at_every_cadence_and_place() {
+    let server = server();
+    for update in [Update::Continuous, Update::Millisecond, Update::Parked] {
+        for io in [Io::Threads(1), Io::Inline] {
+            for execution in [Execution::Callback, Execution::Async] {
+                let config = DatabaseConfig {
+                    api: Api::Owner,
+                    update: Some(update),
+                    io,
+                    execution,
+                    connections: 4,
+                    outstanding: 16,
+                    ..config(&server)
+                };
+                let record = measured(&config);
+                assert!(record.ok, "{config:?}: {:?}", record.error);
+                assert_eq!((record.operations, record.errors), (200, 0));
+                assert_eq!(record.observations, 200);
+                let roles: Vec<&str> = record.cpu_by_role.keys().map(String::as_str).collect();
+                assert!(
+                    roles.contains(&"owner") || cfg!(not(target_os = "linux")),
+                    "{roles:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wrong_reply_to_an_owner_makes_the_run_invalid() {
+    for execution in [Execution::Callback, Execution::Async] {
+        let server = server();
+        server.add(Rule::on("ECHO").skip(120).times(1).answer(b"+wrong\r\n"));
+        let record = measured(&DatabaseConfig {
+            api: Api::Owner,
+            update: Some(Update::Parked),
+            execution,
+            ..config(&server)
+        });
+        assert!(!record.ok && record.errors == 1, "{:?}", record.error);
     }
 }
 
@@ -150,6 +194,9 @@ fn usage_errors_exit_2_and_print_nothing() {
         "--embedded --operations 0",
         "--embedded --io inline",
         "--embedded --access owner",
+        "--embedded --update parked",
+        "--embedded --api owner --access shared",
+        "--embedded --api owner --spin 10",
         "--embedded --tls",
         "--embedded surplus",
     ] {

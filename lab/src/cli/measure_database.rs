@@ -1,8 +1,10 @@
 //! `arknet-lab measure database`: arguments to a configuration.
 
+use std::time::Duration;
+
 use arknet_lab::measure::DatabaseConfig;
 use arknet_lab::measure::config::Execution;
-use arknet_lab::measure::database::config::{Access, Api, Engine, Server};
+use arknet_lab::measure::database::config::{Access, Api, Engine, Io, Server, Update};
 
 /// The scheme of a URL whose server is spoken to without TLS.
 const PLAIN: &str = "redis://";
@@ -30,9 +32,15 @@ pub(crate) struct Args {
     /// The style in which the client is written.
     #[arg(long, value_enum, default_value_t = Execution::Async)]
     execution: Execution,
-    /// Threads that do IO, 1 to 64, as threads:N.
-    #[arg(long, value_name = "threads:N", default_value = "threads:1", value_parser = threads)]
-    io: usize,
+    /// Where IO happens: on 1 to 64 threads, as threads:N, or on the owner's own, as inline.
+    #[arg(long, value_name = "threads:N|inline", default_value = "threads:1")]
+    io: Io,
+    /// When the owner updates [default with --api owner: continuous].
+    #[arg(long, value_enum)]
+    update: Option<Update>,
+    /// Microseconds that a parked owner looks for work before it sleeps [default: the library's, 50].
+    #[arg(long, value_name = "MICROSECONDS")]
+    spin: Option<u64>,
     /// Connections, 1 to 1024.
     #[arg(long, value_name = "N", default_value_t = 1)]
     connections: usize,
@@ -78,7 +86,9 @@ impl Args {
             access: self.access,
             execution: self.execution,
             server,
-            io_threads: self.io,
+            io: self.io,
+            update: self.update(),
+            spin: self.spin.map(Duration::from_micros),
             connections: self.connections,
             outstanding: self.outstanding,
             payload: self.payload,
@@ -87,18 +97,17 @@ impl Args {
         })
     }
 
+    fn update(&self) -> Option<Update> {
+        let default = (self.api == Api::Owner).then_some(Update::Continuous);
+        self.update.or(default)
+    }
+
     fn secured(&self, url: &str) -> String {
         match url.strip_prefix(PLAIN) {
             Some(rest) if self.tls => format!("{SECURE}{rest}"),
             _ => url.to_owned(),
         }
     }
-}
-
-fn threads(text: &str) -> Result<usize, String> {
-    let number = text.strip_prefix("threads:");
-    let number = number.and_then(|number| number.parse().ok());
-    number.ok_or_else(|| "not threads:N".to_owned())
 }
 
 #[cfg(test)]
@@ -141,7 +150,9 @@ mod tests {
             access: Access::Shared,
             execution: Execution::Callback,
             server: Server::Url("rediss://127.0.0.1".to_owned()),
-            io_threads: 2,
+            io: Io::Threads(2),
+            update: None,
+            spin: None,
             connections: 4,
             outstanding: 64,
             payload: 4_096,
@@ -150,6 +161,25 @@ mod tests {
         };
         assert_eq!(config, expected);
         assert_eq!(config.check(), Ok(()));
+    }
+
+    #[test]
+    fn an_owner_updates_without_a_pause_unless_told_otherwise() {
+        let owner = parsed("--embedded --api owner --io inline").expect("valid");
+        assert_eq!(
+            (owner.api, owner.io, owner.update),
+            (Api::Owner, Io::Inline, Some(Update::Continuous))
+        );
+        let parked = parsed("--embedded --api owner --update parked --spin 0").expect("valid");
+        assert_eq!(
+            (parked.update, parked.spin),
+            (Some(Update::Parked), Some(Duration::ZERO))
+        );
+        let tick = parsed("--embedded --api owner --update 1ms").expect("valid");
+        assert_eq!(tick.update, Some(Update::Millisecond));
+        for config in [owner, parked, tick] {
+            assert_eq!(config.check(), Ok(()));
+        }
     }
 
     #[test]
@@ -163,7 +193,12 @@ mod tests {
 
     #[test]
     fn unknown_values_are_usage() {
-        for wrong in ["--engine oracle", "--io inline", "--io 2", "--access owner"] {
+        for wrong in [
+            "--engine oracle",
+            "--io 2",
+            "--access owner",
+            "--update 2ms",
+        ] {
             assert!(parsed(&format!("--embedded {wrong}")).is_err(), "{wrong}");
         }
     }

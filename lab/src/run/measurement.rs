@@ -148,8 +148,10 @@ fn echo_database(metrics: &Value, workload: &Database, arm: Execution) -> Result
         ("io", workload.io.to_string()),
         ("server", "embedded".to_owned()),
     ];
+    let update = workload.update.map(|update| ("update", update.to_string()));
     words
         .iter()
+        .chain(&update)
         .try_for_each(|(key, asked)| is_word(metrics, key, asked))?;
     let numbers = [
         ("payload_bytes", u64::from(workload.payload)),
@@ -221,7 +223,7 @@ pub(crate) mod tests {
         json!({
             "ok": true, "error": null, "errors": 0,
             "engine": workload.engine, "api": workload.api, "access": workload.access,
-            "execution": arm, "io": workload.io, "server": "embedded",
+            "execution": arm, "io": workload.io, "server": "embedded", "update": workload.update,
             "payload_bytes": workload.payload, "connections": workload.connections,
             "outstanding": workload.outstanding, "operations": workload.operations,
             "warmup_operations": workload.warmup_operations,

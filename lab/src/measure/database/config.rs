@@ -1,6 +1,9 @@
 //! What one measurement of a database client is asked to do, and the ranges that are accepted.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use serde::Serialize;
@@ -40,6 +43,54 @@ pub enum Engine {
 pub enum Api {
     /// arknet's client, from its own lanes.
     Client,
+    /// arknet's owner: one thread submits, and has everything delivered to it.
+    Owner,
+}
+
+/// When the owner updates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Update {
+    /// Without a pause.
+    Continuous,
+    /// At a cadence of 1 ms.
+    #[value(name = "1ms")]
+    #[serde(rename = "1ms")]
+    Millisecond,
+    /// When there is something to do, after a short spin.
+    Parked,
+}
+
+/// Where IO happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Io {
+    /// On so many threads.
+    Threads(usize),
+    /// On the owner's own.
+    Inline,
+}
+
+impl fmt::Display for Io {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Io::Threads(threads) => write!(f, "threads:{threads}"),
+            Io::Inline => f.write_str("inline"),
+        }
+    }
+}
+
+impl FromStr for Io {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "inline" {
+            return Ok(Io::Inline);
+        }
+        let threads = text.strip_prefix("threads:");
+        let threads = threads.and_then(|threads| threads.parse().ok());
+        let threads = threads.ok_or_else(|| "neither threads:N nor inline".to_owned())?;
+        Ok(Io::Threads(threads))
+    }
 }
 
 /// How requests come to a connection.
@@ -84,8 +135,12 @@ pub struct DatabaseConfig {
     pub execution: Execution,
     /// Whose server answers.
     pub server: Server,
-    /// Threads that do IO, 1 to 64.
-    pub io_threads: usize,
+    /// Where IO happens: on 1 to 64 threads, or, with an owner, on its own.
+    pub io: Io,
+    /// When the owner updates; `None` without one.
+    pub update: Option<Update>,
+    /// How long an owner that parks looks for work before it sleeps; `None` for the library's default.
+    pub spin: Option<Duration>,
     /// Connections, 1 to 1,024.
     pub connections: usize,
     /// Operations at a time, 1 to 65,536.
@@ -108,7 +163,9 @@ impl DatabaseConfig {
             access: Access::Lease,
             execution: Execution::Async,
             server,
-            io_threads: 1,
+            io: Io::Threads(1),
+            update: None,
+            spin: None,
             connections: 1,
             outstanding: 1,
             payload: 64,
@@ -122,7 +179,10 @@ impl DatabaseConfig {
     /// # Errors
     /// Names the first option that is out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
-        within("io threads", &self.io_threads, &1, &MAX_IO_THREADS)?;
+        if let Io::Threads(threads) = self.io {
+            within("io threads", &threads, &1, &MAX_IO_THREADS)?;
+        }
+        self.check_owner()?;
         within("connections", &self.connections, &1, &MAX_CONNECTIONS)?;
         within("outstanding", &self.outstanding, &1, &MAX_OUTSTANDING)?;
         within("payload", &self.payload, &MIN_PAYLOAD, &MAX_PAYLOAD)?;
@@ -138,6 +198,25 @@ impl DatabaseConfig {
             return Err(ConfigError::Conflict(
                 "outstanding x payload is more than the limit of 256 MiB in flight",
             ));
+        }
+        Ok(())
+    }
+
+    fn check_owner(&self) -> Result<(), ConfigError> {
+        let conflict = |text| Err(ConfigError::Conflict(text));
+        match (self.api, self.update) {
+            (Api::Client, Some(_)) => return conflict("only an owner has updates: --api owner"),
+            (Api::Owner, None) => return conflict("an owner needs --update"),
+            (Api::Client, None) | (Api::Owner, Some(_)) => {}
+        }
+        if self.api == Api::Client && self.io == Io::Inline {
+            return conflict("only an owner does IO inline: --api owner");
+        }
+        if self.api == Api::Owner && self.access == Access::Shared {
+            return conflict("an owner's requests go through leases: --access lease");
+        }
+        if self.spin.is_some() && self.update != Some(Update::Parked) {
+            return conflict("only a parked owner spins: --update parked");
         }
         Ok(())
     }
@@ -166,6 +245,47 @@ mod tests {
         let text = error.map_err(|e| e.to_string());
         let expected = "payload must be between 8 and 1048576, not 7";
         assert_eq!(text, Err(expected.to_owned()));
+    }
+
+    #[test]
+    fn what_only_an_owner_has_is_refused_without_one() {
+        let owner = DatabaseConfig {
+            api: Api::Owner,
+            update: Some(Update::Parked),
+            io: Io::Inline,
+            spin: Some(Duration::ZERO),
+            ..config()
+        };
+        assert_eq!(owner.check(), Ok(()));
+        let wrong = [
+            DatabaseConfig {
+                api: Api::Client,
+                ..owner.clone()
+            },
+            DatabaseConfig {
+                update: None,
+                ..owner.clone()
+            },
+            DatabaseConfig {
+                update: Some(Update::Continuous),
+                ..owner.clone()
+            },
+            DatabaseConfig {
+                access: Access::Shared,
+                ..owner
+            },
+            DatabaseConfig {
+                io: Io::Inline,
+                ..config()
+            },
+        ];
+        for config in wrong {
+            let refused = config.check();
+            assert!(
+                matches!(refused, Err(ConfigError::Conflict(_))),
+                "{config:?}"
+            );
+        }
     }
 
     #[test]

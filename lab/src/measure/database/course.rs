@@ -4,7 +4,7 @@
 //! operations may be outstanding. A worker takes a ticket for its next operation and ends when
 //! there are none left; the last one to end wakes the thread that waits for the phase.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,8 @@ pub(super) struct Phase {
     tickets: u64,
     taken: AtomicU64,
     failed: AtomicBool,
+    /// The same as on the board, for who looks without a lock.
+    working: AtomicUsize,
     board: Mutex<Board>,
     changed: Condvar,
 }
@@ -56,6 +58,7 @@ impl Phase {
             tickets: operations,
             taken: AtomicU64::new(0),
             failed: AtomicBool::new(false),
+            working: AtomicUsize::new(workers),
             board: Mutex::new(Board {
                 working: workers,
                 operations: 0,
@@ -88,20 +91,28 @@ impl Phase {
     /// Waits for the end of all workers, or until nothing has completed for 20 s: then what is
     /// missing counts as one error.
     pub(super) fn wait(&self) -> Total {
-        let mut seen = (0, Instant::now());
+        let mut watch = Watch::new(Instant::now());
         let mut board = self.board();
-        while board.working > 0 {
-            let taken = self.taken.load(Ordering::Relaxed);
-            if taken != seen.0 {
-                seen = (taken, Instant::now());
-            } else if seen.1.elapsed() > STALLED {
-                board.errors += 1;
-                let text = format!("nothing completed for {} s", STALLED.as_secs());
-                board.error.get_or_insert(text);
-                break;
-            }
+        while board.working > 0 && !watch.has_stalled(self, Instant::now()) {
             let waited = self.changed.wait_timeout(board, LOOK);
             board = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        drop(board);
+        self.total()
+    }
+
+    /// Whether all workers have ended, without a lock.
+    pub(super) fn is_over(&self) -> bool {
+        self.working.load(Ordering::Acquire) == 0
+    }
+
+    /// What has come of it; what has not ended counts as one error.
+    pub(super) fn total(&self) -> Total {
+        let mut board = self.board();
+        if board.working > 0 {
+            board.errors += 1;
+            let text = format!("nothing completed for {} s", STALLED.as_secs());
+            board.error.get_or_insert(text);
         }
         Total {
             operations: board.operations,
@@ -114,6 +125,33 @@ impl Phase {
     fn board(&self) -> MutexGuard<'_, Board> {
         // What others handed in is whole even if one of them panicked.
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Looks whether operations still complete.
+#[derive(Debug)]
+pub(super) struct Watch {
+    taken: u64,
+    since: Instant,
+}
+
+impl Watch {
+    /// From now on.
+    pub(super) fn new(now: Instant) -> Self {
+        Watch {
+            taken: 0,
+            since: now,
+        }
+    }
+
+    /// Whether nothing has completed for 20 s.
+    pub(super) fn has_stalled(&mut self, phase: &Phase, now: Instant) -> bool {
+        let taken = phase.taken.load(Ordering::Relaxed);
+        if taken != self.taken {
+            self.taken = taken;
+            self.since = now;
+        }
+        now.saturating_duration_since(self.since) > STALLED
     }
 }
 
@@ -194,6 +232,7 @@ impl Drop for Worker {
         if board.working == 0 {
             self.phase.changed.notify_all();
         }
+        self.phase.working.store(board.working, Ordering::Release);
     }
 }
 

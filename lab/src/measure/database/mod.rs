@@ -1,4 +1,4 @@
-//! Database clients of arknet, used as any application would use them, in either style.
+//! Database clients of arknet, used as any application would use them, in either style: by themselves, or by an owner.
 //!
 //! One operation is one request that returns what it carries: a binary ECHO. With leases, each
 //! operation acquires a connection and returns it. A fixed number of operations, so many of them at
@@ -8,6 +8,7 @@
 mod callbacks;
 pub mod config;
 mod course;
+mod owner;
 mod record;
 mod server;
 mod tasks;
@@ -20,7 +21,7 @@ use arknet::redis::{Client, Command, Config, Pool, cmd};
 use arknet::{Bytes, Lanes};
 
 pub use self::config::DatabaseConfig;
-use self::config::{Access, Server};
+use self::config::{Access, Api, Io, Server};
 use self::course::{Phase, Total};
 use self::record::Observed;
 pub use self::record::{DatabaseMeasurement, SCHEMA_VERSION};
@@ -49,7 +50,12 @@ pub fn database(config: &DatabaseConfig) -> Result<DatabaseMeasurement, Error> {
         (None, Server::Url(url)) => url,
         (None, Server::Embedded(_)) => return Err(Error::Unsupported("an embedded server")),
     };
-    let lanes = Lanes::shared(config.io_threads).map_err(Error::setup("start lanes"))?;
+    let threads = match (config.api, config.io) {
+        (Api::Owner, _) => return owner::measure(config, url),
+        (Api::Client, Io::Threads(threads)) => threads,
+        (Api::Client, Io::Inline) => return Err(Error::Unsupported("a client without lanes")),
+    };
+    let lanes = Lanes::shared(threads).map_err(Error::setup("start lanes"))?;
     let result = measure(config, url, &lanes);
     let ended = lanes.block_on(lanes.shutdown(SHUTDOWN));
     ended.map_err(Error::setup("end the lanes"))?;

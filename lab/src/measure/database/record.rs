@@ -2,10 +2,11 @@
 //! recorded.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 
 use serde::Serialize;
 
-use super::config::{Access, Api, DatabaseConfig, Engine};
+use super::config::{Access, Api, DatabaseConfig, Engine, Update};
 use super::course::Total;
 use crate::measure::config::Execution;
 use crate::measure::latency::Latency;
@@ -34,6 +35,12 @@ pub struct DatabaseMeasurement {
     /// `embedded` or `url`.
     pub server: &'static str,
     pub io: String,
+    /// When the owner updates: `continuous`, `1ms` or `parked`; of a client without an owner null.
+    pub update: Option<Update>,
+    /// How long a parked owner spins, where that was asked for.
+    pub spin_us: Option<u64>,
+    /// Processors that the process may use: an owner that spins beside an IO thread and a server needs three.
+    pub processors: Option<usize>,
     pub connections: usize,
     pub outstanding: usize,
     pub payload_bytes: usize,
@@ -125,7 +132,12 @@ impl DatabaseMeasurement {
             access: config.access,
             execution: config.execution,
             server: config.server.name(),
-            io: format!("threads:{}", config.io_threads),
+            io: config.io.to_string(),
+            update: config.update,
+            spin_us: config
+                .spin
+                .map(|spin| u64::try_from(spin.as_micros()).unwrap_or(u64::MAX)),
+            processors: std::thread::available_parallelism().ok().map(NonZero::get),
             connections: config.connections,
             outstanding: config.outstanding,
             payload_bytes: config.payload,

@@ -6,7 +6,7 @@ use crate::report::format;
 use crate::report::model::Model;
 use crate::report::table::{Row, Table, Text};
 use crate::run::plan::{DatabaseGroup, Group, Plan, TransportGroup};
-use crate::run::workload::{Access, Implementation, Traffic, Workload};
+use crate::run::workload::{Access, Api, Implementation, Traffic, Workload};
 
 use super::Section;
 
@@ -168,6 +168,15 @@ fn of_databases(groups: &[Group]) -> Vec<String> {
         points.push(
             "lease: each operation leases a connection of a pool, does one binary ECHO, checks the \
              reply and returns the connection; response time begins before the lease is asked for."
+                .to_owned(),
+        );
+    }
+    if databases.iter().any(|group| group.api == Api::Owner) {
+        points.push(
+            "owner: one thread submits operations and has their results delivered, by callbacks or to tasks, and one IO lane \
+             serves the whole pool; response time runs from the owner's submission to the owner's delivery. A cadence does not \
+             catch up with ticks that it missed. An owner that polls without a pause beside an IO thread and a server needs three \
+             processors: where there are fewer, they take each other's time, and throughput says so."
                 .to_owned(),
         );
     }

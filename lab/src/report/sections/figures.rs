@@ -127,30 +127,54 @@ fn curves(model: &Model<'_>) -> Vec<Chart> {
 
 fn table(model: &Model<'_>, figure: &Figure) -> Table {
     let [a, b] = model.arms().map(|arm| capital(&arm));
-    let headings = [
-        "Group".to_owned(),
-        "In flight#".to_owned(),
-        "Work#".to_owned(),
-        "IO".to_owned(),
+    let mut headings: Vec<String> = dimensions(model).map(str::to_owned).to_vec();
+    headings.extend([
         format!("{a} median [range]#"),
         format!("{b} median [range]#"),
         format!("{b} change#"),
         "Ranges overlap".to_owned(),
         "Paired ratio [range]#".to_owned(),
         "Runs".to_owned(),
-    ];
+    ]);
     let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
     let mut table = Table::new(&format!("table-{}", figure.key), figure.column, &headings);
     for cell in &model.cells {
-        table.rows.push(figure_row(cell, figure));
+        table.rows.push(figure_row(model, cell, figure));
     }
     table
 }
 
-fn figure_row(cell: &CellView<'_>, figure: &Figure) -> Row {
+/// What tells the rows apart: where all are of an owner's database, the columns of that original.
+fn dimensions(model: &Model<'_>) -> [&'static str; 4] {
+    if of_owners(model) {
+        ["Payload#", "Owner update", "Connections/outstanding", "IO"]
+    } else {
+        ["Group", "In flight#", "Work#", "IO"]
+    }
+}
+
+fn of_owners(model: &Model<'_>) -> bool {
+    let owners = |cell: &CellView<'_>| matches!(&cell.cell.workload, Workload::Database(database) if database.update.is_some());
+    !model.cells.is_empty() && model.cells.iter().all(owners)
+}
+
+fn dimensions_of(model: &Model<'_>, cell: &CellView<'_>) -> Vec<Text> {
     let workload = &cell.cell.workload;
-    let compared = cell.compare(figure);
-    let mut cells = vec![
+    if of_owners(model)
+        && let Workload::Database(database) = workload
+    {
+        let payload = format!("{} B", database.payload);
+        let update = database.update.map(|update| update.to_string());
+        let shape = format!("{}/{}", database.connections, database.outstanding);
+        return vec![
+            Text::number(marked(cell, &payload), f64::from(database.payload))
+                .from_runs(cell.cell.name.clone()),
+            Text::of(update.unwrap_or_default()),
+            Text::of(shape),
+            Text::of(workload.io()),
+        ];
+    }
+    vec![
         Text::of(marked(cell, &cell.cell.group)).from_runs(cell.cell.name.clone()),
         Text::number(
             workload.in_flight().to_string(),
@@ -158,7 +182,12 @@ fn figure_row(cell: &CellView<'_>, figure: &Figure) -> Row {
         ),
         Text::number(workload.work().to_string(), f64::from(workload.work())),
         Text::of(workload.io()),
-    ];
+    ]
+}
+
+fn figure_row(model: &Model<'_>, cell: &CellView<'_>, figure: &Figure) -> Row {
+    let compared = cell.compare(figure);
+    let mut cells = dimensions_of(model, cell);
     match &compared {
         Some(both) => {
             cells.push(arm_cell(&both.a, &arm_origin(cell, 0)));

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Cell, PlanError};
 use crate::run::workload::{
-    Access, Api, Database, Engine, Implementation, Io, Lanes, Protocol, Traffic, Transport,
+    Access, Api, Database, Engine, Implementation, Io, Lanes, Protocol, Traffic, Transport, Update,
     Workload,
 };
 
@@ -85,12 +85,48 @@ pub struct DatabaseGroup {
     pub connections: u32,
     /// Operations before those that count.
     pub warmup_operations: u64,
-    /// Operations that count.
-    pub operations: u64,
+    /// Operations that count: one number for all cells, or one for each of `outstanding`.
+    pub operations: Counts,
     /// Operations at a time, one cell each.
     pub outstanding: Vec<u32>,
-    /// Threads that do IO, one cell each.
+    /// Where IO happens, one cell each.
     pub io: Vec<Lanes>,
+    /// When the owner updates, one cell each; none without an owner.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub update: Vec<Update>,
+}
+
+/// How many operations count.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Counts {
+    /// As many in every cell.
+    One(u64),
+    /// In the order of what is outstanding.
+    Each(Vec<u64>),
+}
+
+impl Counts {
+    fn all(&self) -> &[u64] {
+        match self {
+            Self::One(count) => std::slice::from_ref(count),
+            Self::Each(counts) => counts,
+        }
+    }
+
+    fn of(&self, cell: usize) -> u64 {
+        match self {
+            Self::One(count) => *count,
+            Self::Each(counts) => counts.get(cell).copied().unwrap_or_default(),
+        }
+    }
+}
+
+impl std::fmt::Display for Counts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let counts: Vec<String> = self.all().iter().map(u64::to_string).collect();
+        f.write_str(&counts.join(", "))
+    }
 }
 
 impl Group {
@@ -157,9 +193,21 @@ impl Group {
                 }
             }
             Self::Database(group) => {
-                let counts = [group.operations, group.warmup_operations];
-                if group.operations == 0 || counts.iter().any(|count| *count > MAX_OPERATIONS) {
+                let counts = group.operations.all();
+                if counts
+                    .iter()
+                    .any(|count| !(1..=MAX_OPERATIONS).contains(count))
+                    || group.warmup_operations > MAX_OPERATIONS
+                {
                     return broken("operations must be 1 to 1000000000");
+                }
+                if let Counts::Each(counts) = &group.operations
+                    && counts.len() != group.outstanding.len()
+                {
+                    return broken("operations must be one number, or one for each outstanding");
+                }
+                if (group.api == Api::Owner) == group.update.is_empty() {
+                    return broken("an owner needs update, and nothing else has it");
                 }
             }
         }
@@ -190,21 +238,30 @@ impl TransportGroup {
 
 impl DatabaseGroup {
     fn workloads(&self) -> impl Iterator<Item = Database> {
-        let shapes = self
-            .io
-            .iter()
-            .flat_map(|&io| self.outstanding.iter().map(move |&n| (io, n)));
-        shapes.map(|(io, outstanding)| Database {
-            engine: self.engine,
-            api: self.api,
-            access: self.access,
-            payload: self.payload,
-            connections: self.connections,
-            outstanding,
-            operations: self.operations,
-            warmup_operations: self.warmup_operations,
-            io,
-        })
+        let updates: Vec<Option<Update>> = match self.update.as_slice() {
+            [] => vec![None],
+            updates => updates.iter().copied().map(Some).collect(),
+        };
+        let mut workloads = Vec::new();
+        for &io in &self.io {
+            for &update in &updates {
+                for (cell, &outstanding) in self.outstanding.iter().enumerate() {
+                    workloads.push(Database {
+                        engine: self.engine,
+                        api: self.api,
+                        access: self.access,
+                        payload: self.payload,
+                        connections: self.connections,
+                        outstanding,
+                        operations: self.operations.of(cell),
+                        warmup_operations: self.warmup_operations,
+                        io,
+                        update,
+                    });
+                }
+            }
+        }
+        workloads.into_iter()
     }
 }
 
@@ -221,6 +278,28 @@ mod tests {
         let wrong = quick.replacen("windows", "widows", 1);
         let error = Plan::parse(&wrong).unwrap_err().to_string();
         assert!(error.contains("widows"), "{error}");
+    }
+
+    #[test]
+    fn the_database_plans_are_the_cells_and_the_counts_of_the_first_original() {
+        let (long, short) = (Plan::find("database"), Plan::find("database-short"));
+        let (long, short) = (long.unwrap(), short.unwrap());
+        let names = |plan: &Plan| {
+            let cells = plan.cells().into_iter();
+            cells.map(|cell| cell.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&long), names(&short));
+        assert_eq!(names(&long).len(), 28, "of Redis");
+        let counts: Vec<u64> = long
+            .cells()
+            .iter()
+            .filter_map(|cell| match &cell.workload {
+                crate::run::workload::Workload::Database(database) => Some(database.operations),
+                crate::run::workload::Workload::Transport(_) => None,
+            })
+            .collect();
+        // 5,044,224 operations in three times two processes, for each of two databases.
+        assert_eq!(counts.iter().sum::<u64>() * 3 * 2 * 2, 5_044_224);
     }
 
     #[test]

@@ -9,11 +9,11 @@ mod group;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-pub use self::group::{DatabaseGroup, Group, TransportGroup};
+pub use self::group::{Counts, DatabaseGroup, Group, TransportGroup};
 use super::workload::{Execution, Workload};
 
 /// The plans that ship with the lab, by name.
-const BUILT_IN: [(&str, &str); 4] = [
+const BUILT_IN: [(&str, &str); 6] = [
     ("quick", include_str!("../../../plans/quick.toml")),
     ("native-tcp", include_str!("../../../plans/native-tcp.toml")),
     (
@@ -23,6 +23,11 @@ const BUILT_IN: [(&str, &str); 4] = [
     (
         "endpoint-tcp-short",
         include_str!("../../../plans/endpoint-tcp-short.toml"),
+    ),
+    ("database", include_str!("../../../plans/database.toml")),
+    (
+        "database-short",
+        include_str!("../../../plans/database-short.toml"),
     ),
 ];
 

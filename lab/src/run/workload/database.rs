@@ -12,6 +12,12 @@ const GUESSED_RATE: f64 = 20_000.0;
 /// Seconds after which an operation has surely been lost.
 const MOST_SECONDS_AN_OPERATION: f64 = 0.001;
 
+/// Ticks of a second at a cadence of 1 ms.
+const TICKS: f64 = 1_000.0;
+
+/// As many times slower than guessed is a machine that does much else.
+const MOST_TIMES_SLOWER: f64 = 4.0;
+
 /// A fixed count of operations on a database client. The server is an embedded one, started for
 /// the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,15 +39,18 @@ pub struct Database {
     pub operations: u64,
     /// Operations before them.
     pub warmup_operations: u64,
-    /// Threads that do IO.
+    /// Where IO happens.
     pub io: Lanes,
+    /// When the owner updates; none without an owner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update: Option<Update>,
 }
 
 impl Database {
     /// The cell's name: every dimension but the counts of operations.
     #[must_use]
     pub fn name(&self) -> String {
-        format!(
+        let name = format!(
             "engine={};api={};access={};payload={};conns={};outstanding={};io={}",
             self.engine,
             self.api,
@@ -50,14 +59,22 @@ impl Database {
             self.connections,
             self.outstanding,
             self.io,
-        )
+        );
+        match self.update {
+            Some(update) => format!("{name};update={update}"),
+            None => name,
+        }
     }
 
     /// What tells it from the other cells of its group, for people: connections / outstanding, as
     /// the original has it.
     #[must_use]
     pub fn label(&self) -> String {
-        format!("{}/{}", self.connections, self.outstanding)
+        let shape = format!("{}/{}", self.connections, self.outstanding);
+        match self.update {
+            Some(update) => format!("{} B · {update} · {shape}", self.payload),
+            None => shape,
+        }
     }
 
     /// The same without what is outstanding.
@@ -85,10 +102,20 @@ impl Database {
             ("--warmup-operations", self.warmup_operations.to_string()),
         ];
         let begin = ["measure", "database", "--embedded"].map(str::to_owned);
+        let update = self.update.map(|update| ("--update", update.to_string()));
         let options = pairs
             .into_iter()
+            .chain(update)
             .flat_map(|(flag, value)| [flag.to_owned(), value]);
         begin.into_iter().chain(options).collect()
+    }
+
+    /// How many operations end in a second at most: with a fixed cadence, as many as are outstanding in a tick.
+    fn guessed_rate(&self) -> f64 {
+        match self.update {
+            Some(Update::Millisecond) => GUESSED_RATE.min(f64::from(self.outstanding) * TICKS),
+            _ => GUESSED_RATE,
+        }
     }
 
     fn all_operations(&self) -> f64 {
@@ -97,23 +124,42 @@ impl Database {
 
     /// Seconds that it will take, roughly.
     pub(super) fn guess(&self) -> f64 {
-        self.all_operations() / GUESSED_RATE
+        self.all_operations() / self.guessed_rate()
     }
 
     /// Seconds after which it has hung.
     pub(super) fn most(&self) -> f64 {
-        self.all_operations() * MOST_SECONDS_AN_OPERATION
+        self.all_operations() * MOST_SECONDS_AN_OPERATION + self.guess() * MOST_TIMES_SLOWER
     }
 }
 
-/// Threads that do IO, written `threads:1`.
+/// Where IO happens, written `threads:1` or `inline`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Lanes(pub u32);
+pub enum Lanes {
+    /// On so many threads.
+    Threads(u32),
+    /// On the owner's own.
+    Inline,
+}
+
+impl Lanes {
+    /// Threads that do nothing but IO.
+    #[must_use]
+    pub fn threads(self) -> u32 {
+        match self {
+            Self::Threads(threads) => threads,
+            Self::Inline => 0,
+        }
+    }
+}
 
 impl fmt::Display for Lanes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "threads:{}", self.0)
+        match self {
+            Self::Threads(threads) => write!(f, "threads:{threads}"),
+            Self::Inline => f.write_str("inline"),
+        }
     }
 }
 
@@ -127,14 +173,28 @@ impl TryFrom<String> for Lanes {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
+        if text == "inline" {
+            return Ok(Self::Inline);
+        }
         let threads = text.strip_prefix("threads:");
         let threads = threads.and_then(|threads| threads.parse().ok());
         threads
-            .map(Self)
-            .ok_or_else(|| format!("io `{text}` is not threads:N"))
+            .map(Self::Threads)
+            .ok_or_else(|| format!("io `{text}` is neither threads:N nor inline"))
     }
 }
 
+words!(
+    /// When the owner updates.
+    Update {
+        /// Without a pause.
+        Continuous = "continuous",
+        /// At a cadence of 1 ms.
+        Millisecond = "1ms",
+        /// When there is something to do.
+        Parked = "parked",
+    }
+);
 words!(
     /// The database.
     Engine {
@@ -147,6 +207,8 @@ words!(
     Api {
         /// arknet's client, from its own lanes.
         Client = "client",
+        /// arknet's owner, which submits and is delivered to.
+        Owner = "owner",
     }
 );
 words!(
@@ -175,6 +237,7 @@ mod tests {
             operations: 40_000,
             warmup_operations: 4_000,
             io: Lanes::try_from("threads:1".to_owned()).unwrap(),
+            update: None,
         };
         assert_eq!(
             workload.name(),
@@ -185,11 +248,23 @@ mod tests {
         assert!(line.starts_with("measure database --embedded --engine redis --api client"));
         assert!(line.contains("--access lease --execution callback --io threads:1"));
         assert!(line.ends_with("--operations 40000 --warmup-operations 4000"));
+        let owner = Database {
+            api: Api::Owner,
+            io: Lanes::Inline,
+            update: Some(Update::Millisecond),
+            ..workload
+        };
+        assert!(owner.name().ends_with(";io=inline;update=1ms"));
+        assert_eq!(owner.label(), "64 B · 1ms · 4/16");
+        let line = owner.arguments(Execution::Async).join(" ");
+        assert!(line.contains("--api owner") && line.ends_with("--update 1ms"));
+        // 16 in each tick, and not as fast as the server can.
+        assert!(owner.guess() > 2.0);
     }
 
     #[test]
     fn threads_that_are_no_number_are_refused() {
-        for wrong in ["1", "inline", "threads:", "threads:-1"] {
+        for wrong in ["1", "in", "threads:", "threads:-1"] {
             assert!(Lanes::try_from(wrong.to_owned()).is_err(), "{wrong}");
         }
     }

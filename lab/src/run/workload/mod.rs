@@ -27,7 +27,7 @@ macro_rules! words {
 mod database;
 mod transport;
 
-pub use self::database::{Access, Api, Database, Engine, Lanes};
+pub use self::database::{Access, Api, Database, Engine, Lanes, Update};
 pub use self::transport::{Implementation, Io, IoModel, Protocol, Traffic, Transport};
 
 /// Everything that one measuring process is told, except its execution style.
@@ -143,7 +143,7 @@ impl Workload {
     pub fn threads(&self) -> u32 {
         match self {
             Self::Transport(transport) => transport.io.threads,
-            Self::Database(database) => database.io.0,
+            Self::Database(database) => database.io.threads(),
         }
     }
 
