@@ -118,7 +118,9 @@ fn plans_are_listed_and_shown() {
             "quick",
             "native-tcp",
             "native-tcp-short",
-            "endpoint-tcp-short"
+            "endpoint-tcp-short",
+            "database",
+            "database-short"
         ]
     );
     let shown = text(&lab(&["plan", "show", "native-tcp"]).stdout);
