@@ -10,8 +10,9 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Output, Stdio};
 
 use arknet_lab::measure::config::Execution;
-use arknet_lab::measure::database::config::{Access, Api, Io, Server, Update};
+use arknet_lab::measure::database::config::{Access, Api, Engine, Io, Server, Update};
 use arknet_lab::measure::{self, DatabaseConfig, DatabaseMeasurement, Error};
+use arknet_testkit::mysql;
 use arknet_testkit::redis::{EmbeddedServer, Options, Rule};
 use serde_json::Value;
 
@@ -113,6 +114,56 @@ fn an_operation_is_an_echo_and_a_lease_that_only_echoes_is_not_reset() {
     assert_eq!(server.stats().count("reset"), 1);
 }
 
+fn mysql_config(server: &mysql::EmbeddedServer) -> DatabaseConfig {
+    let url = Server::Url(format!("mysql://root@{}", server.addr()));
+    DatabaseConfig {
+        engine: Engine::Mysql,
+        operations: 200,
+        warmup_operations: 50,
+        ..DatabaseConfig::new(url)
+    }
+}
+
+#[test]
+fn mysql_answers_every_operation_in_either_style() {
+    let server = mysql::EmbeddedServer::start(mysql::Options::default()).unwrap();
+    for execution in [Execution::Callback, Execution::Async] {
+        for (connections, outstanding, payload, io_threads) in
+            [(1, 1, 64, 1), (1, 16, 8, 1), (4, 16, 4_096, 2)]
+        {
+            let config = DatabaseConfig {
+                execution,
+                connections,
+                outstanding,
+                payload,
+                io: Io::Threads(io_threads),
+                ..mysql_config(&server)
+            };
+            let record = measured(&config);
+            assert!(record.ok, "{config:?}: {:?}", record.error);
+            assert_eq!((record.operations, record.errors), (200, 0));
+        }
+    }
+    assert_eq!(server.stats().count("execute"), 6 * 250);
+}
+
+#[test]
+fn a_wrong_answer_of_mysql_makes_the_run_invalid() {
+    for execution in [Execution::Callback, Execution::Async] {
+        let server = mysql::EmbeddedServer::start(mysql::Options::default()).unwrap();
+        let refusal = mysql::Rule::on("EXECUTE").skip(120).times(1);
+        server.add(refusal.error(1205, "HY000", "Lock wait timeout exceeded"));
+        let record = measured(&DatabaseConfig {
+            execution,
+            ..mysql_config(&server)
+        });
+        assert!(!record.ok, "{execution:?}");
+        assert_eq!(record.errors, 1);
+        let error = record.error.expect("an invalid run says why");
+        assert!(error.contains("Lock wait timeout exceeded"), "{error}");
+    }
+}
+
 #[test]
 fn a_wrong_reply_makes_the_run_invalid() {
     for access in [Access::Lease, Access::Shared] {
@@ -184,6 +235,19 @@ fn a_measurement_is_one_json_object_on_standard_output() {
 }
 
 #[test]
+fn mysql_is_measured_by_name_on_a_server_of_the_labs_own() {
+    let output = lab(
+        "measure database --engine mysql --embedded --outstanding 4 --operations 100 \
+         --warmup-operations 10",
+    );
+    assert_eq!(output.status.code(), Some(0));
+    let record: Value = serde_json::from_slice(&output.stdout).expect("one JSON value");
+    assert_eq!(record["ok"], true);
+    assert_eq!(record["engine"], "mysql");
+    assert_eq!(record["operations"], 100);
+}
+
+#[test]
 fn usage_errors_exit_2_and_print_nothing() {
     for line in [
         "",
@@ -198,6 +262,7 @@ fn usage_errors_exit_2_and_print_nothing() {
         "--embedded --api owner --access shared",
         "--embedded --api owner --spin 10",
         "--embedded --tls",
+        "--engine mysql --embedded --access shared",
         "--embedded surplus",
     ] {
         let output = lab(&format!("measure database {line}"));

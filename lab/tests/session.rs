@@ -90,6 +90,7 @@ fn databases_and_transports_share_a_session_and_its_report() {
     let pages = render::report(&fake.session()).unwrap();
     for page in [&pages.markdown, &pages.html] {
         assert!(page.contains("Redis · lease, ECHO, return"));
+        assert!(page.contains("MySQL · lease, SELECT, return"));
         assert!(page.contains("Endpoint TLS · windowed"));
         // Both kinds of figures stand in the same tables.
         assert!(page.contains("90.5") && page.contains("40.5"));

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::load::{Load, Protocol};
 use crate::sample::Sample;
 use crate::variant::{How, Variant};
-use crate::{echo, print, ratio, redis, rounds};
+use crate::{echo, mysql, print, ratio, redis, rounds};
 
 /// Most rounds that can be asked for: a day of them.
 const MOST_ROUNDS: u64 = 1000;
@@ -40,6 +40,11 @@ enum Command {
     /// Starts a redis-server of its own. CPU is that of the client process alone. A current-thread
     /// runtime unless the work says ` 2 threads`.
     Redis(redis::Comparison),
+    /// MySQL clients against mysql_async and sqlx.
+    ///
+    /// Starts a MariaDB of its own, and a MySQL where `scripts/servers mysql` has unpacked one. CPU is
+    /// that of the client process alone, in a current-thread runtime. Of a scan, an operation is a row.
+    Mysql(mysql::Comparison),
     /// One run in this process: what the comparisons start.
     #[command(hide = true)]
     RunOne {
@@ -54,6 +59,13 @@ enum Command {
         variant: String,
         #[command(flatten)]
         load: redis::Load,
+    },
+    /// One run of a MySQL client in this process.
+    #[command(hide = true)]
+    RunMysql {
+        variant: String,
+        #[command(flatten)]
+        load: mysql::Load,
     },
 }
 
@@ -85,12 +97,14 @@ impl Cli {
             Command::Tcp(comparison) => compare_echo(Protocol::Tcp, &comparison),
             Command::Tls(comparison) => compare_echo(Protocol::Tls, &comparison),
             Command::Redis(comparison) => redis::compare(&comparison),
+            Command::Mysql(comparison) => mysql::compare(&comparison),
             Command::RunOne {
                 protocol,
                 variant,
                 load,
             } => run_one(protocol, &variant, &load),
             Command::RunRedis { variant, load } => print_sample(redis::run_one(&variant, &load)?),
+            Command::RunMysql { variant, load } => print_sample(mysql::run_one(&variant, &load)?),
         }
     }
 }

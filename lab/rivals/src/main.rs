@@ -1,7 +1,7 @@
 //! The lab's work on other libraries, measured together with ours, so that a ratio comes from one
 //! run on one machine.
 //!
-//! [`echo`] and [`redis`] say who takes part in what, [`cell`] is what they say it in, [`rounds`]
+//! [`echo`], [`redis`] and [`mysql`] say who takes part in what, [`cell`] is what they say it in, [`rounds`]
 //! runs it in an order that alternates, [`child`] each run in a process of its own, [`ratio`]
 //! compares.
 
@@ -13,6 +13,9 @@ mod echo;
 mod failure;
 mod load;
 mod machine;
+mod meter;
+mod mysql;
+mod place;
 mod print;
 mod ratio;
 mod redis;

@@ -12,6 +12,9 @@ const PLAIN: &str = "redis://";
 /// The same with TLS.
 const SECURE: &str = "rediss://";
 
+/// What a URL of MySQL says to have TLS, with the server verified.
+const VERIFIED: &str = "tls=verify_full";
+
 /// What to measure.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -20,7 +23,7 @@ pub(crate) struct Args {
     engine: Engine,
     #[command(flatten)]
     server: ServerArgs,
-    /// Speak TLS, as a URL that begins with rediss:// does.
+    /// Speak TLS, as a URL does that begins with rediss://, or has tls=verify_full in its query.
     #[arg(long, conflicts_with = "embedded")]
     tls: bool,
     /// What the requests go through.
@@ -62,7 +65,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct ServerArgs {
-    /// The server, such as redis://127.0.0.1:6379.
+    /// The server, such as redis://127.0.0.1:6379 or mysql://root@127.0.0.1:3306.
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     /// A server of the lab's own, started for this run in a process of its own.
@@ -103,9 +106,14 @@ impl Args {
     }
 
     fn secured(&self, url: &str) -> String {
-        match url.strip_prefix(PLAIN) {
-            Some(rest) if self.tls => format!("{SECURE}{rest}"),
-            _ => url.to_owned(),
+        if !self.tls {
+            return url.to_owned();
+        }
+        match (self.engine, url.strip_prefix(PLAIN)) {
+            (Engine::Redis, Some(rest)) => format!("{SECURE}{rest}"),
+            (Engine::Redis, None) => url.to_owned(),
+            (Engine::Mysql, _) if url.contains('?') => format!("{url}&{VERIFIED}"),
+            (Engine::Mysql, _) => format!("{url}?{VERIFIED}"),
         }
     }
 }
@@ -179,6 +187,21 @@ mod tests {
         assert_eq!(tick.update, Some(Update::Millisecond));
         for config in [owner, parked, tick] {
             assert_eq!(config.check(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn tls_of_mysql_is_said_in_the_query() {
+        for (url, secured) in [
+            ("mysql://root@h/s", "mysql://root@h/s?tls=verify_full"),
+            (
+                "mysql://h?statements=1",
+                "mysql://h?statements=1&tls=verify_full",
+            ),
+        ] {
+            let config = parsed(&format!("--engine mysql --tls --url {url}")).expect("valid");
+            assert_eq!(config.server, Server::Url(secured.to_owned()));
+            assert_eq!(config.engine, Engine::Mysql);
         }
     }
 

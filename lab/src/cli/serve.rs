@@ -3,7 +3,7 @@
 use std::io::{self, Read as _};
 use std::thread;
 
-use arknet_testkit::redis::{EmbeddedServer, Options};
+use arknet_testkit::{mysql, redis};
 
 use super::exit::{End, Failure, print};
 
@@ -11,12 +11,14 @@ use super::exit::{End, Failure, print};
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Args {
     /// Speaks Redis on a free loopback port; prints its URL.
-    Redis(RedisArgs),
+    Redis(UntilArgs),
+    /// Speaks MySQL on a free loopback port, to root without a password; prints its URL.
+    Mysql(UntilArgs),
 }
 
 /// How it ends.
 #[derive(Debug, clap::Args)]
-pub(crate) struct RedisArgs {
+pub(crate) struct UntilArgs {
     /// End when standard input does; otherwise only a signal ends it.
     #[arg(long)]
     until_input_ends: bool,
@@ -24,18 +26,31 @@ pub(crate) struct RedisArgs {
 
 /// Serves until it is ended.
 pub(crate) fn run(args: &Args) -> Result<End, Failure> {
-    let Args::Redis(redis) = args;
-    let server = EmbeddedServer::start(Options::default())
-        .map_err(|error| Failure::broken(format!("start the server: {error}")))?;
-    print(&format!("redis://{}", server.addr()))?;
-    if redis.until_input_ends {
+    let starting = |error| Failure::broken(format!("start the server: {error}"));
+    match args {
+        Args::Redis(until) => {
+            let options = redis::Options::default();
+            let server = redis::EmbeddedServer::start(options).map_err(starting)?;
+            serve(&format!("redis://{}", server.addr()), until)
+        }
+        Args::Mysql(until) => {
+            let options = mysql::Options::default();
+            let server = mysql::EmbeddedServer::start(options).map_err(starting)?;
+            serve(&format!("mysql://root@{}", server.addr()), until)
+        }
+    }
+}
+
+/// Says where the server is, which ends when this returns.
+fn serve(url: &str, until: &UntilArgs) -> Result<End, Failure> {
+    print(url)?;
+    if until.until_input_ends {
         wait_for_the_end_of_input();
     } else {
         loop {
             thread::park();
         }
     }
-    drop(server);
     Ok(End::Done)
 }
 

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::load::Load;
-use super::meter::Meter;
-use super::place::Place;
 use super::seed;
 use super::work::{Kind, Value};
 use crate::failure::Failure;
+use crate::meter::Meter;
+use crate::place::Place;
 use crate::sample::Sample;
 
 /// A client that all tasks share.
@@ -108,7 +108,7 @@ fn run<F: Future<Output = Result<(), Failure>> + Send + 'static>(
 ) -> Result<Sample, Failure> {
     let meter = Meter::new(tasks);
     let (sender, mut results) = mpsc::channel(tasks);
-    let watch = meter.watch(load)?;
+    let watch = meter.watch(load.phases())?;
     for n in 0..tasks {
         let (work, sender) = (task(n, meter.clone()), sender.clone());
         place.spawn(async move {

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::work::{self, Work};
 use crate::failure::Failure;
+use crate::meter::Phases;
 
 /// One measured run: which work, on how many threads, for how long, with which server.
 #[derive(Clone, Debug, Args)]
@@ -43,6 +44,14 @@ impl Load {
             flags.extend(["--address".to_owned(), address.to_string()]);
         }
         flags
+    }
+
+    /// How long the run takes.
+    pub(crate) fn phases(&self) -> Phases {
+        Phases {
+            warmup: self.warmup,
+            seconds: self.seconds,
+        }
     }
 
     /// The server's address.

@@ -1,16 +1,14 @@
 //! Redis clients, ours beside its peers, on a real server.
 //!
 //! [`work`] names what is done, [`drive`] does it for every library alike, [`peers`] and [`ours`]
-//! say how each library does its part, [`variant`] lists who takes part in what, [`meter`] counts.
+//! say how each library does its part, [`variant`] lists who takes part in what, [`crate::meter`] counts.
 
 mod cells;
 mod decode;
 mod drive;
 mod load;
-mod meter;
 mod ours;
 mod peers;
-mod place;
 mod seed;
 mod variant;
 mod work;

@@ -9,8 +9,8 @@ use bytes::Bytes;
 
 use super::drive::{self, Pooled, Shared};
 use super::load::Load;
-use super::place::Place;
 use crate::failure::Failure;
+use crate::place::Place;
 use crate::sample::Sample;
 
 /// The shared client in a tokio runtime, as the peers.

@@ -35,6 +35,8 @@ const MAX_BYTES_IN_FLIGHT: usize = 256 * 1024 * 1024;
 pub enum Engine {
     /// Redis: one binary ECHO an operation.
     Redis,
+    /// MySQL or MariaDB: one prepared SELECT of its own parameter an operation.
+    Mysql,
 }
 
 /// What the requests go through.
@@ -103,10 +105,20 @@ pub enum Access {
     Shared,
 }
 
+impl Engine {
+    /// What `serve` calls its embedded server.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Redis => "redis",
+            Engine::Mysql => "mysql",
+        }
+    }
+}
+
 /// Whose server answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Server {
-    /// One of the lab's own, started for the run by this program as `serve redis`.
+    /// One of the lab's own, started for the run by this program as `serve ENGINE`.
     Embedded(PathBuf),
     /// The one at this URL.
     Url(String),
@@ -193,6 +205,16 @@ impl DatabaseConfig {
             &0,
             &MAX_OPERATIONS,
         )?;
+        if self.engine == Engine::Mysql && self.access == Access::Shared {
+            return Err(ConfigError::Conflict(
+                "mysql has no connections that all share: access must be lease",
+            ));
+        }
+        if self.engine == Engine::Mysql && self.api == Api::Owner {
+            return Err(ConfigError::Conflict(
+                "an owner's requests go to redis: mysql is measured by --api client",
+            ));
+        }
         let in_flight = self.outstanding.saturating_mul(self.payload);
         if in_flight > MAX_BYTES_IN_FLIGHT {
             return Err(ConfigError::Conflict(
@@ -286,6 +308,17 @@ mod tests {
                 "{config:?}"
             );
         }
+    }
+
+    #[test]
+    fn what_an_engine_has_not_is_refused() {
+        let mut config = DatabaseConfig {
+            engine: Engine::Mysql,
+            ..config()
+        };
+        assert_eq!(config.check(), Ok(()));
+        config.access = Access::Shared;
+        assert!(matches!(config.check(), Err(ConfigError::Conflict(_))));
     }
 
     #[test]

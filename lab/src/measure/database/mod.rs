@@ -1,13 +1,14 @@
 //! Database clients of arknet, used as any application would use them, in either style: by themselves, or by an owner.
 //!
-//! One operation is one request that returns what it carries: a binary ECHO. With leases, each
-//! operation acquires a connection and returns it. A fixed number of operations, so many of them at
+//! One operation is one request that returns what it carries: a binary ECHO, or a prepared SELECT of
+//! its own parameter. With leases, each operation acquires a connection and returns it. A fixed number of operations, so many of them at
 //! a time; every reply is checked. The server is another process, and no figure of it is in the
 //! record.
 
 mod callbacks;
 pub mod config;
 mod course;
+mod mysql;
 mod owner;
 mod record;
 mod server;
@@ -21,7 +22,7 @@ use arknet::redis::{Client, Command, Config, Pool, cmd};
 use arknet::{Bytes, Lanes};
 
 pub use self::config::DatabaseConfig;
-use self::config::{Access, Api, Io, Server};
+use self::config::{Access, Api, Engine, Io, Server};
 use self::course::{Phase, Total};
 use self::record::Observed;
 pub use self::record::{DatabaseMeasurement, SCHEMA_VERSION};
@@ -42,7 +43,7 @@ const SHUTDOWN: Duration = Duration::from_secs(2);
 pub fn database(config: &DatabaseConfig) -> Result<DatabaseMeasurement, Error> {
     config.check()?;
     let embedded = match &config.server {
-        Server::Embedded(program) => Some(Embedded::start(program)?),
+        Server::Embedded(program) => Some(Embedded::start(program, config.engine)?),
         Server::Url(_) => None,
     };
     let url = match (&embedded, &config.server) {
@@ -94,10 +95,14 @@ fn measure(
 enum Through {
     Shared(Arc<[Client]>),
     Lease(Pool),
+    Mysql(arknet::mysql::Pool),
 }
 
 /// Connects everything before anything is measured.
 fn connect(config: &DatabaseConfig, url: &str, lanes: &Lanes) -> Result<Through, Error> {
+    if config.engine == Engine::Mysql {
+        return mysql::connect(config, url, lanes).map(Through::Mysql);
+    }
     let parsed = Config::from_url(url).map_err(Error::setup("read the server's URL"))?;
     let connecting = || Error::setup("connect to the server");
     let waiting = || Error::setup("wait for the lanes");
@@ -150,6 +155,11 @@ fn phase(config: &DatabaseConfig, through: &Through, lanes: &Lanes, operations: 
             (Execution::Callback, Through::Lease(pool)) => {
                 let pool = pool.clone();
                 lanes.post(move || callbacks::lease(pool, worker));
+            }
+            (Execution::Async, Through::Mysql(pool)) => mysql::task(lanes, pool.clone(), worker),
+            (Execution::Callback, Through::Mysql(pool)) => {
+                let pool = pool.clone();
+                lanes.post(move || mysql::callback(pool, worker));
             }
         }
     }

@@ -1,10 +1,11 @@
-//! The embedded server of a run: this program again, as `serve redis`, so that the processor time
+//! The embedded server of a run: this program again, as `serve ENGINE`, so that the processor time
 //! of the client's process is the client's.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use super::config::Engine;
 use crate::measure::Error;
 
 /// A server that ends when it is dropped, or when this process ends in any other way: it reads its
@@ -17,9 +18,9 @@ pub(super) struct Embedded {
 
 impl Embedded {
     /// Starts `program` and reads the URL that it prints.
-    pub(super) fn start(program: &Path) -> Result<Self, Error> {
+    pub(super) fn start(program: &Path, engine: Engine) -> Result<Self, Error> {
         let mut child = Command::new(program)
-            .args(["serve", "redis", "--until-input-ends"])
+            .args(["serve", engine.name(), "--until-input-ends"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -200,6 +200,8 @@ words!(
     Engine {
         /// Redis.
         Redis = "redis",
+        /// MySQL or MariaDB.
+        Mysql = "mysql",
     }
 );
 words!(

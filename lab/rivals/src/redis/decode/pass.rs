@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::hint::black_box;
 
 use super::super::load::Load;
-use super::super::meter::Meter;
 use super::super::work::Kind;
 use super::Case;
 use crate::failure::Failure;
+use crate::meter::Meter;
 use crate::sample::Sample;
 
 /// A library's decoder with its buffer.
@@ -66,7 +66,7 @@ pub(crate) fn run<D: Decoder>(
     let case = case(load)?;
     let (wire, expected) = (case.wire(), case.expected());
     let piece = case.piece().min(wire.len());
-    Meter::alone(load, || {
+    Meter::alone(load.phases(), || {
         let mut found = Sizes::default();
         for piece in wire.chunks(piece) {
             decoder.extend(black_box(piece));
@@ -98,7 +98,7 @@ pub(crate) fn by_reply(
 ) -> Result<Sample, Failure> {
     let case = case(load)?;
     let (replies, expected) = (case.replies(), case.expected());
-    Meter::alone(load, || {
+    Meter::alone(load.phases(), || {
         let mut found = Sizes::default();
         for reply in &replies {
             found.replies += 1;

@@ -11,8 +11,8 @@ use std::future::Future;
 
 use super::drive::{self, Pooled, Shared};
 use super::load::Load;
-use super::place::Place;
 use crate::failure::Failure;
+use crate::place::Place;
 use crate::sample::Sample;
 
 /// Connects with the server's URL inside a tokio runtime, then runs the load on a shared client.

@@ -14,13 +14,20 @@ use arknet_lab::measure::usage::Usage;
 use crate::failure::Failure;
 use crate::sample::Sample;
 
-use super::load::Load;
-
 /// How long a measured phase may wait for its first operation.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How often it looks meanwhile.
 const TICK: Duration = Duration::from_millis(10);
+
+/// How long a run takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Phases {
+    /// Seconds before a run counts.
+    pub(crate) warmup: f64,
+    /// Seconds that count.
+    pub(crate) seconds: f64,
+}
 
 /// What the tasks of a run share.
 #[derive(Debug)]
@@ -61,10 +68,10 @@ impl Meter {
     /// # Errors
     ///
     /// When the system refuses a thread.
-    pub(crate) fn watch(self: &Arc<Self>, load: &Load) -> Result<Watch, Failure> {
+    pub(crate) fn watch(self: &Arc<Self>, phases: Phases) -> Result<Watch, Failure> {
         let meter = self.clone();
         let seconds = |text: f64| Duration::try_from_secs_f64(text).unwrap_or_default();
-        let (warmup, measured) = (seconds(load.warmup), seconds(load.seconds));
+        let (warmup, measured) = (seconds(phases.warmup), seconds(phases.seconds));
         let thread = thread::Builder::new().name("meter".to_owned());
         let thread = thread
             .spawn(move || {
@@ -90,11 +97,11 @@ impl Meter {
     ///
     /// With the first failure of a pass, or as [`Watch::sample`].
     pub(crate) fn alone(
-        load: &Load,
+        phases: Phases,
         mut pass: impl FnMut() -> Result<(), Failure>,
     ) -> Result<Sample, Failure> {
         let meter = Self::new(1);
-        let watch = meter.watch(load)?;
+        let watch = meter.watch(phases)?;
         while !meter.is_stopped() {
             pass()?;
             meter.count(0, 1);
