@@ -6,6 +6,7 @@ if [ -e "$here/hang" ]; then
   exec sleep 600
 fi
 what=$2
+update=null
 shift 2
 [ "$1" = --embedded ] && shift
 while [ $# -gt 1 ]; do
@@ -14,7 +15,7 @@ while [ $# -gt 1 ]; do
     --api) api=$2 ;;
     --access) access=$2 ;;
     --io) io=$2 ;;
-    --update) update=$2 ;;
+    --update) update=\"$2\" ;;
     --connections) connections=$2 ;;
     --outstanding) window=$2 ;;
     --operations) operations=$2 ;;
@@ -44,7 +45,7 @@ fi
 if [ "$what" = database ]; then
   cat <<JSON
 {"ok":$ok,"error":$error,"errors":$errors,"engine":"$engine","api":"$api","access":"$access",
-"execution":"$execution","server":"embedded","io":"$io","update":"$update","connections":$connections,
+"execution":"$execution","server":"embedded","io":"$io","update":$update,"connections":$connections,
 "outstanding":$window,"payload_bytes":$payload,"operations":$operations,"warmup_operations":$warmup,
 "elapsed_seconds":1.0,"operations_per_second":$rate,"client_cpu_ns_per_operation":$((1000000000 / rate)),
 "observations":$operations,"p50_us":40.5,"p95_us":60.0,"p99_us":75.25,"cpu_percent":88.5,
