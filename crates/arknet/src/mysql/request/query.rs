@@ -17,8 +17,9 @@ pub struct Query<'q, T> {
     value: PhantomData<fn() -> T>,
 }
 
-/// A statement that is sent as it is, and whose answer is read as `T`. Values of users do not belong into its text: [`exec`]
-/// (super::exec) and [`formatted`](super::formatted) take them.
+/// A statement that is sent as it is, and whose answer is read as `T`.
+///
+/// Values of users do not belong into its text: [`exec`](super::exec) and [`formatted`](super::formatted) take them.
 ///
 /// ```
 /// use arknet::mysql::{Done, query};
