@@ -129,8 +129,8 @@ fn each_request_of_a_pipeline_that_is_cut_has_its_own_outcome() {
             })
             .await;
             until("the reply has come", || client.stats().replies == 1).await;
-            proxy.set(Direction::ToServer, Plan::pass());
             proxy.cut_all();
+            proxy.set(Direction::ToServer, Plan::pass());
         };
         let ((one, two, three), ()) = join(running, cut).await;
         assert_eq!(one.unwrap(), 1);

@@ -25,8 +25,8 @@ fn the_reply_is_swallowed_and_the_outcome_unknown() {
         let incr = client.run(cmd::<i64>("INCR").arg("counter"));
         let cut = async {
             until("the server has it", || counter(&server) == 1).await;
-            proxy.set_both(Plan::pass(), Plan::pass());
             proxy.cut_all();
+            proxy.set_both(Plan::pass(), Plan::pass());
         };
         let (failed, ()) = join(incr, cut).await;
         let error = failed.unwrap_err();
@@ -99,17 +99,19 @@ fn what_waits_behind_a_large_request_is_sent_on_the_next_connection() {
                 client.stats().queued_bytes == 0
             })
             .await;
-            client.run(cmd::<i64>("INCR").arg("counter")).await
+            let small = client.run(cmd::<i64>("INCR").arg("counter"));
+            let cut = async {
+                until("the small one waits behind it", || {
+                    client.stats().queued_bytes > 0
+                })
+                .await;
+                // In this order: what stalls could otherwise arrive before it is cut.
+                proxy.cut_all();
+                proxy.set(Direction::ToServer, Plan::pass());
+            };
+            join(small, cut).await.0
         };
-        let cut = async {
-            until("the small one waits behind it", || {
-                client.stats().queued_bytes > 0
-            })
-            .await;
-            proxy.set(Direction::ToServer, Plan::pass());
-            proxy.cut_all();
-        };
-        let (large, (behind, ())) = join(large, join(behind, cut)).await;
+        let (large, behind) = join(large, behind).await;
         assert_eq!(large.unwrap_err().outcome(), Outcome::Unknown);
         assert_eq!(behind.unwrap(), 1);
     });
