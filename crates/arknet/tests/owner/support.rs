@@ -7,7 +7,7 @@ use arknet::owner::{Budget, Io, Lost, Owner, UpdateReport};
 use arknet_testkit::leak::{Slack, Snapshot};
 
 /// Longer than anything takes on a machine that is busy with others.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(50);
 
 /// An owner with its world, that leaves nothing behind.
 pub(crate) struct Stage<W: 'static> {
