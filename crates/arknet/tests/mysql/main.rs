@@ -6,6 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod abandoned;
 mod callbacks;
 mod cancellation;
 mod hostile;
