@@ -1,6 +1,5 @@
 //! Connections for one user at a time.
 
-mod acquire;
 mod manager;
 
 use std::fmt;
@@ -15,7 +14,7 @@ use super::{Config, Doing, Error, Lease, Request, ResetPolicy};
 use crate::error::Outcome;
 use crate::lanes::Lanes;
 use crate::link;
-use crate::pool::{self, AcquireError, ConnectFailure, PoolConfig, PoolReport};
+use crate::pool::{self, AcquireError, ConnectFailure, PoolConfig, PoolReport, database};
 
 pub(super) use self::manager::MysqlManager as Manager;
 
@@ -107,7 +106,7 @@ impl Pool {
     /// could be made, the reason for that: at once if it will not go away by itself ([`Error::Auth`], [`Error::Handshake`],
     /// [`Error::Tls`]), otherwise when the time is over, since the server may come back.
     pub async fn acquire(&self) -> Result<Lease, Error> {
-        acquire::acquire(&self.pool, None).await
+        database::acquire(&self.pool, None).await.map(Lease::new)
     }
 
     /// Waits for a connection for as long as this.
@@ -116,7 +115,9 @@ impl Pool {
     ///
     /// As [`acquire`](Self::acquire).
     pub async fn acquire_within(&self, within: Duration) -> Result<Lease, Error> {
-        acquire::acquire(&self.pool, Some(within)).await
+        database::acquire(&self.pool, Some(within))
+            .await
+            .map(Lease::new)
     }
 
     /// Takes a connection that is idle and owes nobody an answer. If there is none, one is made in the background, as far as
@@ -126,7 +127,7 @@ impl Pool {
     ///
     /// [`Error::NoneIdle`], or [`Error::Closed`].
     pub fn try_acquire(&self) -> Result<Lease, Error> {
-        acquire::try_acquire(&self.pool)
+        database::try_acquire(&self.pool).map(Lease::new)
     }
 
     /// Calls a function with a connection, or with the reason why there is none, once, on a lane. It waits as
@@ -147,7 +148,7 @@ impl Pool {
     pub async fn run<R: Request>(&self, request: R) -> R::Output {
         let within = self.pool.manager().node().request_timeout;
         let until = within.map(link::after);
-        match acquire::acquire(&self.pool, within).await {
+        match database::acquire(&self.pool, within).await.map(Lease::new) {
             Ok(mut lease) => lease.run_until(request, Limit { within, until }).await,
             Err(error) => request.into_units().refuse(&error),
         }

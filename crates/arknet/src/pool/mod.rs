@@ -43,6 +43,8 @@
 
 mod acquire;
 mod config;
+#[cfg(any(feature = "mysql", feature = "redis"))]
+pub(crate) mod database;
 mod errands;
 mod error;
 mod lease;

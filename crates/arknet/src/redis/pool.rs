@@ -1,6 +1,5 @@
 //! Connections for one user at a time.
 
-mod acquire;
 mod manager;
 
 use std::fmt;
@@ -17,7 +16,7 @@ use super::{Answers, Batch, Config, Doing, Error, Lease, ResetPolicy};
 use crate::error::Outcome;
 use crate::lanes::Lanes;
 use crate::link;
-use crate::pool::{self, AcquireError, ConnectFailure, PoolConfig, PoolReport};
+use crate::pool::{self, AcquireError, ConnectFailure, PoolConfig, PoolReport, database};
 
 pub(super) use self::manager::RedisManager as Manager;
 
@@ -102,7 +101,7 @@ impl Pool {
     /// could be made, the reason for that: at once if it will not go away by itself ([`Error::Auth`], [`Error::Handshake`], [`Error::Tls`]),
     /// otherwise when the time is over, since the server may come back.
     pub async fn acquire(&self) -> Result<Lease, Error> {
-        acquire::acquire(&self.pool, None).await
+        database::acquire(&self.pool, None).await.map(Lease::new)
     }
 
     /// Waits for a connection for as long as this.
@@ -111,7 +110,9 @@ impl Pool {
     ///
     /// As [`acquire`](Self::acquire).
     pub async fn acquire_within(&self, within: Duration) -> Result<Lease, Error> {
-        acquire::acquire(&self.pool, Some(within)).await
+        database::acquire(&self.pool, Some(within))
+            .await
+            .map(Lease::new)
     }
 
     /// Takes a connection that is idle and owes nobody a reply. If there is none, one is made in the background, as far as
@@ -121,7 +122,7 @@ impl Pool {
     ///
     /// [`Error::NoneIdle`], or [`Error::Closed`].
     pub fn try_acquire(&self) -> Result<Lease, Error> {
-        acquire::try_acquire(&self.pool)
+        database::try_acquire(&self.pool).map(Lease::new)
     }
 
     /// Calls a function with a connection, or with the reason why there is none, once, on a lane. It waits as
@@ -142,7 +143,7 @@ impl Pool {
     pub async fn run<B: Batch>(&self, batch: B) -> B::Output {
         let within = self.pool.manager().node().request_timeout;
         let until = within.map(link::after);
-        match acquire::acquire(&self.pool, within).await {
+        match database::acquire(&self.pool, within).await.map(Lease::new) {
             Ok(mut lease) => lease.run_until(batch, Limit { within, until }).await,
             Err(error) => batch.finish(Answers::failed(&error)),
         }
@@ -155,7 +156,9 @@ impl Pool {
         let within = own.unwrap_or(self.pool.config().acquire);
         let waited = link::now().saturating_duration_since(asked);
         let acquired = if waited < within {
-            acquire::acquire(&self.pool, Some(within.saturating_sub(waited))).await
+            database::acquire(&self.pool, Some(within.saturating_sub(waited)))
+                .await
+                .map(Lease::new)
         } else {
             Err(Error::Timeout {
                 doing: Doing::Acquire,

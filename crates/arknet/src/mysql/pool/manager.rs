@@ -2,27 +2,23 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-
-use arknet_proto::mysql::handshake::HandshakeError;
-use tokio::sync::watch;
 
 use super::super::Error;
 use super::super::connection::Connection;
 use super::super::node::Node;
 use crate::lanes::Lanes;
-use crate::pool::{Manager, Reset};
+use crate::pool::database::{Database, Refusals};
+use crate::pool::{AcquireError, Manager, Reset};
+use arknet_proto::mysql::handshake::HandshakeError;
 
 /// Makes, resets and ends the connections of a pool.
 #[derive(Debug)]
 pub(in crate::mysql) struct MysqlManager {
     node: Arc<Node>,
     lanes: Lanes,
-    /// The last connect has succeeded.
-    healthy: AtomicBool,
-    /// Why connects fail, if waiting does not help.
-    refusals: watch::Sender<Option<Error>>,
+    refusals: Refusals<Error>,
 }
 
 impl MysqlManager {
@@ -30,8 +26,7 @@ impl MysqlManager {
         Self {
             node,
             lanes,
-            healthy: AtomicBool::new(false),
-            refusals: watch::Sender::new(None),
+            refusals: Refusals::new(),
         }
     }
 
@@ -42,34 +37,6 @@ impl MysqlManager {
     /// Where callbacks run.
     pub(in crate::mysql) fn lanes(&self) -> &Lanes {
         &self.lanes
-    }
-
-    /// Whether connects succeed, as far as is known.
-    pub(super) fn is_healthy(&self) -> bool {
-        self.healthy.load(Ordering::Relaxed)
-    }
-
-    /// The next reason why no connection will be made, from now on.
-    pub(super) async fn refusal(&self) -> Error {
-        let mut refusals = self.refusals.subscribe();
-        loop {
-            if refusals.changed().await.is_err() {
-                return Error::Closed;
-            }
-            if let Some(error) = refusals.borrow_and_update().clone() {
-                return error;
-            }
-        }
-    }
-
-    /// Lets who waits know of what they need not wait for.
-    fn note(&self, result: &Result<Connection, Error>) {
-        self.healthy.store(result.is_ok(), Ordering::Relaxed);
-        if let Err(error) = result
-            && stays(error)
-        {
-            self.refusals.send_replace(Some(error.clone()));
-        }
     }
 }
 
@@ -102,7 +69,7 @@ impl Manager for MysqlManager {
 
     async fn connect(&self, deadline: Instant) -> Result<Connection, Error> {
         let opened = Connection::open(&self.node, deadline).await;
-        self.note(&opened);
+        self.refusals.note(&opened, stays);
         opened
     }
 
@@ -117,5 +84,24 @@ impl Manager for MysqlManager {
 
     async fn farewell(&self, mut connection: Connection) {
         poll_fn(|cx| connection.poll_end(cx)).await;
+    }
+}
+
+impl Database for MysqlManager {
+    fn refusals(&self) -> &Refusals<Error> {
+        &self.refusals
+    }
+
+    fn refused(error: AcquireError<Error>) -> Error {
+        super::refused(error)
+    }
+
+    #[inline]
+    fn is_draining(connection: &Connection) -> bool {
+        connection.is_draining()
+    }
+
+    fn poll_drain(connection: &mut Connection, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        connection.poll_drain(cx)
     }
 }

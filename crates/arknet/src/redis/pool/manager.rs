@@ -2,26 +2,22 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-
-use tokio::sync::watch;
 
 use super::super::Error;
 use super::super::connection::Connection;
 use super::super::node::Node;
 use crate::lanes::Lanes;
-use crate::pool::{Manager, Reset};
+use crate::pool::database::{Database, Refusals};
+use crate::pool::{AcquireError, Manager, Reset};
 
 /// Makes, resets and ends the connections of a pool.
 #[derive(Debug)]
 pub(in crate::redis) struct RedisManager {
     node: Arc<Node>,
     lanes: Lanes,
-    /// The last connect has succeeded.
-    healthy: AtomicBool,
-    /// Why connects fail, if waiting does not help.
-    refusals: watch::Sender<Option<Error>>,
+    refusals: Refusals<Error>,
 }
 
 impl RedisManager {
@@ -29,8 +25,7 @@ impl RedisManager {
         Self {
             node,
             lanes,
-            healthy: AtomicBool::new(false),
-            refusals: watch::Sender::new(None),
+            refusals: Refusals::new(),
         }
     }
 
@@ -43,36 +38,13 @@ impl RedisManager {
         &self.lanes
     }
 
-    /// Whether connects succeed, as far as is known.
-    pub(super) fn is_healthy(&self) -> bool {
-        self.healthy.load(Ordering::Relaxed)
-    }
-
-    /// The next reason why no connection will be made, from now on.
-    pub(super) async fn refusal(&self) -> Error {
-        let mut refusals = self.refusals.subscribe();
-        loop {
-            if refusals.changed().await.is_err() {
-                return Error::Closed;
-            }
-            if let Some(error) = refusals.borrow_and_update().clone() {
-                return error;
-            }
-        }
-    }
-
-    /// Lets who waits know of what they need not wait for.
+    /// Counts it, and lets who waits know of what they need not wait for.
     fn note(&self, result: &Result<Connection, Error>) {
-        self.healthy.store(result.is_ok(), Ordering::Relaxed);
+        self.refusals.note(result, stays);
         let meters = &self.node.meters;
         match result {
             Ok(_) => meters.connects.add(1),
             Err(_) => meters.failed_connects.add(1),
-        }
-        if let Err(error) = result
-            && stays(error)
-        {
-            self.refusals.send_replace(Some(error.clone()));
         }
     }
 }
@@ -122,5 +94,24 @@ impl Manager for RedisManager {
 
     async fn farewell(&self, mut connection: Connection) {
         poll_fn(|cx| connection.poll_end(cx)).await;
+    }
+}
+
+impl Database for RedisManager {
+    fn refusals(&self) -> &Refusals<Error> {
+        &self.refusals
+    }
+
+    fn refused(error: AcquireError<Error>) -> Error {
+        super::refused(error)
+    }
+
+    #[inline]
+    fn is_draining(connection: &Connection) -> bool {
+        connection.is_draining()
+    }
+
+    fn poll_drain(connection: &mut Connection, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        connection.poll_drain(cx)
     }
 }
